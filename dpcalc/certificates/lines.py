@@ -49,8 +49,7 @@ def lines(
     """
     if exact(statement["delta"]) == 0:
         raise NotCertified("at δ = 0 it takes losses that are bounded, with a sum of at most ε")
-    asked = json.dumps([statement["releases"], statement["adjacency"], direction == "add"])
-    about = f"{float(exact(epsilon)):.6g}", f"{float(exact(statement['delta'])):.6g}"
+    asked, about = _asked(statement, epsilon, direction)
     ended = tried = False
     for number_of_plan, (tolerance, smoothing) in enumerate(_PLANS):
         unsmoothed = smoothing == 0
@@ -66,6 +65,20 @@ def lines(
                 tried = True
     if not tried:
         raise NotCertified("a line would need too many nodes")
+
+
+def endless(rounds: Rounds, statement: dict[str, Any], epsilon: str, direction: str) -> bool:
+    """Whether a line has too many nodes unless it is smoothed; arguments as of `lines`."""
+    if exact(statement["delta"]) == 0:
+        return True
+    asked, about = _asked(statement, epsilon, direction)
+    return _costly(rounds, _line(asked, *about, *_PLANS[0]), _MOST_NODES)
+
+
+def _asked(statement: dict[str, Any], epsilon: str, direction: str) -> tuple[str, tuple[str, str]]:
+    """The rounds, with ε and δ in few digits."""
+    asked = json.dumps([statement["releases"], statement["adjacency"], direction == "add"])
+    return asked, (f"{float(exact(epsilon)):.6g}", f"{float(exact(statement['delta'])):.6g}")
 
 
 def _costly(rounds: Rounds, line: dict[str, Any], most: int) -> bool:

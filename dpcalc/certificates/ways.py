@@ -17,7 +17,7 @@ from dpcalc.certificates.grammar import exact, number
 from dpcalc.certificates.grids import PERTURBED, blocks, lattices, least_epsilon, masses, rounded_up
 from dpcalc.certificates.lattice import Masses, divergence
 from dpcalc.certificates.laws import Rounds
-from dpcalc.certificates.lines import lines
+from dpcalc.certificates.lines import endless, lines
 from dpcalc.certificates.mechanisms import rounds_of
 from dpcalc.certificates.outcomes import MOST, summands
 from dpcalc.certificates.renyi import at_an_order
@@ -68,11 +68,14 @@ def by_pairs(
         return
     yield from bends(rounds, statement, epsilon)
     failed, seen = None, "the enclosure on a line does not decide"
+    more = bends(rounds, statement, epsilon, range(FEW + 1, MANY + 1))
+    if endless(rounds, statement, epsilon, direction):
+        yield from more
     try:
         yield from lines(rounds, statement, epsilon, direction, bits)
     except NotCertified as reason:
         failed, seen = reason, str(reason)
-    yield from bends(rounds, statement, epsilon, range(FEW + 1, MANY + 1))
+    yield from more
     if failed and (end == "lower" or exact(statement["delta"]) == 0):
         raise failed
     if end == "upper":

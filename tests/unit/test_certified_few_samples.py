@@ -17,6 +17,7 @@ from dpcalc.certificates.certify import CERTIFIED, Certified, certify
 from dpcalc.certificates.checker import check, digest, enclosure
 from dpcalc.certificates.grammar import Refused
 from dpcalc.certificates.sampled import sampled
+from dpcalc.certificates.ways import by_pairs
 from dpcalc.guarantees.composition import Composition
 from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian
 
@@ -174,3 +175,14 @@ def test_more_rounds_whose_line_would_be_too_long_are_certified_by_a_hyperbola(
     assert certified.certificate is not None
     assert certified.certificate["lower"]["evidence"]["remove"]["method"] == "hyperbola"
     assert len(check(certified.certificate)) == 2
+
+
+@pytest.mark.parametrize(("rate", "first"), [("0.00001", "hyperbola"), ("0.001", "line")])
+def test_a_hyperbola_goes_first_where_a_line_would_need_too_many_nodes(
+    rate: str, first: str
+) -> None:
+    """A smoothed line, of fewer nodes, leaves more of δ open than the two ends of an enclosure."""
+    mechanism = {"mechanism": "poisson-subsampled-gaussian", "noise_multiplier": "1", "rate": rate}
+    releases = [{**mechanism, "count": 20}]
+    statement = {"adjacency": "add-remove", "releases": releases, "delta": "1e-6"}
+    assert next(by_pairs(statement, "upper", "0.0002", "remove"))["method"] == first
