@@ -52,12 +52,14 @@ def convolved(a: Masses, b: Masses, reach: int) -> Masses:
     """The sum of two independent losses."""
     spend(time_of_product(a, b))
     product = (arb_poly(a) * arb_poly(b)).coeffs()
-    return clamped(((j - 2 * reach, mass) for j, mass in enumerate(product)), reach)
+    product += [arb(0)] * (4 * reach + 1 - len(product))
+    return [sum(product[: reach + 1], arb(0)), *product[reach + 1 : 3 * reach + 1]]
 
 
 def time_of_product(a: Masses, b: Masses) -> float:
     """Of polynomials: the wider their coefficients range, the more pieces they are cut into."""
-    sizes = [int(mass.abs_upper().man_exp()[1]) for mass in (*a, *b) if not mass.is_zero()]
+    masses = a if a is b else [*a, *b]
+    sizes = [int(mass.abs_upper().man_exp()[1]) for mass in masses if not mass.is_zero()]
     pieces = 1 + (max(sizes) - min(sizes)) / (512 + ctx.prec / 2) if sizes else 1
     return len(a) * (4 + 6 * plain(ctx.prec)) * pieces
 

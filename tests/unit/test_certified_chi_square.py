@@ -19,7 +19,7 @@ from dpcalc.certificates.batches import without_replacement
 from dpcalc.certificates.certify import CERTIFIED, Certified, certify
 from dpcalc.certificates.checker import check, digest
 from dpcalc.certificates.grammar import Refused
-from dpcalc.certificates.lattice import divergence, summed
+from dpcalc.certificates.lattice import convolved, divergence, summed
 from dpcalc.certificates.laws import Law, gaussian
 from dpcalc.guarantees.composition import compose
 from dpcalc.guarantees.sampled_replacement import SampledReplacement, sampled_gaussian
@@ -186,6 +186,17 @@ def test_blocks_are_bounded_from_above_and_not_far() -> None:
         with with_relative_width(1e-4):
             bracket = pairs.delta_bracket(eps)
         assert bracket.lower <= float(bound) <= bracket.upper * 1.01
+
+
+@pytest.mark.parametrize("idle", [0, 3])
+def test_sums_below_the_lattice_rise_to_it_and_those_above_are_infinite(idle: int) -> None:
+    rng, reach = np.random.default_rng(5), 4
+    a, b = (np.append(rng.uniform(size=9 - idle), np.zeros(idle)) for _ in range(2))
+    sums = np.convolve(a, b)
+    with precision(80):
+        found = convolved([arb(x) for x in a], [arb(x) for x in b], reach)
+    expected = [sums[:5].sum(), *sums[5:13]]
+    assert [float(x) for x in found] == pytest.approx(expected, rel=1e-12)
 
 
 def test_between_places_the_chord_counts() -> None:
