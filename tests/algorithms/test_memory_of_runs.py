@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpcalc.accounting.iteration import Kernels
 from dpcalc.algorithms.problems.data.dataset import Dataset
+from dpcalc.calibration import smallest_noise
+from dpcalc.guarantees.mixture import GaussianMixture
+from dpcalc.numerics.precise import Real, round_up
+from dpcalc.theorems.iteration.admm_iteration_all_users import ADMMIterationAllUsers, of_unit_noise
 from dpcalc.theorems.parameters import parameters
 from dpcalc.training.catalogue import method, methods
 from dpcalc.training.data import Split, split
@@ -61,6 +66,33 @@ def test_a_run_keeps_at_most_its_rows_in_another_form(key: str) -> None:
     finally:
         tracemalloc.stop()
     assert used < 1.9 * 8 * COUNT * (WIDTH + 1)
+
+
+@pytest.mark.parametrize("key", IN_TURN)
+def test_a_search_for_the_noise_keeps_a_number_for_every_turn(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It asks for what is left of a turn once, however many levels of noise it tries."""
+    records = _split(signed=True, count=1000).records(1)
+    made = method(key).from_parameters({})
+    start = made.theorem(records, None)
+    assert isinstance(start, ADMMIterationAllUsers)
+    asked: list[int] = []
+
+    def counted(theorem: ADMMIterationAllUsers, left: int, kernels: Kernels) -> Real:
+        asked.append(left)
+        return found(theorem, left, kernels)
+
+    found = ADMMIterationAllUsers.mu_with_left
+    monkeypatch.setattr(ADMMIterationAllUsers, "mu_with_left", counted)
+    of_unit_noise.cache_clear()
+    noise = smallest_noise(start, 1.2, 1e-5)
+    assert sorted(asked) == list(range(1, 801))
+    assert of_unit_noise.held < 400 * len(asked)
+    mixture, kernels = noise.certified().guarantee, noise.kernels()
+    assert isinstance(mixture, GaussianMixture)
+    plain = (round_up(found(noise, left, kernels)) for left in range(1, 801))
+    assert set(mixture.mus) == set(plain)
 
 
 @pytest.mark.parametrize("held_out", [0.2, 0])

@@ -248,7 +248,7 @@ def _discounted(worths: Sequence[Real], decay: Real) -> Real:
     return total
 
 
-@lru_cache(maxsize=2**14)
+@lru_cache(maxsize=256)
 def _weight(kernels: Kernels, iterations: int) -> Real:
     """Kept, since a search for the noise asks for the same again: it holds for every σ."""
     return kernels.best_weight(iterations)

@@ -14,7 +14,7 @@ Rounding
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from dpcalc.numerics.precise import Real, mpf, round_down, round_up
 
@@ -40,15 +40,24 @@ def mixed_positions(
         Upper bounds of μ, above 0, and weights; what they leave of 1 belongs to μ = 0.
     """
     weights: Counter[float] = Counter()
-    start = 1
-    while start <= positions:
-        # μ_t does not increase with t, so a block of positions may use its first one's.
-        stop = start + 1 if start <= _EXACT_POSITIONS else int(start * _GRID) + 1
-        stop = min(stop, positions + 1)
-        weights[round_up(mu_after(start))] += stop - start
-        start = stop
+    for first, count in blocks(positions):
+        weights[round_up(mu_after(first))] += count
     del weights[0.0]
     return tuple(weights), tuple(count / positions for count in weights.values())
+
+
+def blocks(positions: int) -> Iterator[tuple[int, int]]:
+    """Of 1..positions in blocks the first, whose μ_t is the largest of the block, and how many.
+
+    Args:
+        positions: m.
+    """
+    start = 1
+    while start <= positions:
+        stop = start + 1 if start <= _EXACT_POSITIONS else int(start * _GRID) + 1
+        stop = min(stop, positions + 1)
+        yield start, stop - start
+        start = stop
 
 
 def mixed_down(

@@ -59,7 +59,7 @@ def _table(sectors: Sectors) -> tuple[Real, ...]:
     return tuple(best)
 
 
-@lru_cache(maxsize=2**14)
+@lru_cache(maxsize=256)
 def _long(sectors: Sectors, iterations: int) -> Real:
     """More iterations than are searched."""
     forms = _extended(sectors)

@@ -22,9 +22,10 @@ from __future__ import annotations
 from typing import Literal
 
 from dpcalc.accounting.iteration import Kernels
-from dpcalc.accounting.iteration.position_mixture import mixed_down
+from dpcalc.accounting.iteration.position_mixture import blocks, mixed_down
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.mixture import GaussianMixture
+from dpcalc.numerics.kept import kept_within
 from dpcalc.numerics.precise import context, mpf
 from dpcalc.theorems.authoring import Numbers, Real, choice, count, finding, theorem
 from dpcalc.theorems.averages import averaged
@@ -130,6 +131,9 @@ class ADMMIterationAllUsers(GradientADMM):
         self.require(Scope.CERTIFIED)
         if averaged(self):
             return self.gaussian(self.composed_mu(Digits(self), self.passes))
+        if self.passes == 1:
+            unit, sigma = of_unit_noise(self.with_noise_level(1.0)), mpf(self.sigma)
+            return over_positions(lambda left: unit[left] / sigma, self.positions())
         kernels = self.kernels()
         return over_positions(lambda left: self.mu_with_left(left, kernels), self.positions())
 
@@ -157,3 +161,11 @@ class ADMMIterationAllUsers(GradientADMM):
         mus, shares = mixed_down(mu, self.positions())
         method = "quadratics and random walks, the position revealed by a common push"
         return Bound(GaussianMixture(mus, shares), {"largest_mu": max(mus)}, method)
+
+
+@kept_within(2**22)
+def of_unit_noise(theorem: ADMMIterationAllUsers) -> dict[int, Real]:
+    """μ by the iterations left, σ = 1; a search for the noise divides it by σ, as all bounds are."""
+    kernels = theorem.kernels()
+    firsts = (first for first, _ in blocks(theorem.positions()))
+    return {first: theorem.mu_with_left(first, kernels) for first in firsts}
