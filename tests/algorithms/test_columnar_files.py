@@ -8,6 +8,7 @@ import gzip
 import numpy as np
 import pytest
 
+from dpcalc.algorithms.problems.data.columnar import columnar_parts
 from dpcalc.errors import InvalidInput
 from dpcalc.training.data import load
 
@@ -142,3 +143,11 @@ def test_a_folder_of_parts_is_told_how_it_becomes_one_file(run, tmp_path):
         status, out, err = run("run", "dp-admm", "--data", tmp_path / name, *BUDGET)
         assert (status, out) == (2, "")
         assert "of Parquet files; write them as one: pyarrow" in " ".join(err.split())
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_a_label_alone_is_told_of_no_commas(tmp_path, kind):
+    """Columns of such a file stand apart as they are."""
+    path = _written(pa.table({"y": Y}), tmp_path / f"own.{kind}")
+    with pytest.raises(InvalidInput, match="got one column, 'y'; add those that the label is"):
+        columnar_parts(path)

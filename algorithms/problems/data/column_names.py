@@ -30,12 +30,12 @@ def no_row(path: object, incomplete: int) -> InvalidInput:
     return InvalidInput(f"expected at least one complete row; got none in {str(path)!r}, {why}")
 
 
-def label_alone(path: object, label: str) -> InvalidInput:
-    """The error for a table whose one column is the label."""
+def label_alone(path: object, label: str, *, of_text: bool = True) -> InvalidInput:
+    """The error for a table whose one column is the label, in a text whose columns may stand apart."""
+    between = "put a comma, semicolon, tab or bar between columns, or " if of_text else ""
     return InvalidInput(
         f"expected columns to learn from beside the label in {str(path)!r}; got one column, "
-        f"{shortened(label)!r}; put a comma, semicolon, tab or bar between columns, or add those that "
-        "the label is to be told by"
+        f"{shortened(label)!r}; {between}add those that the label is to be told by"
     )
 
 

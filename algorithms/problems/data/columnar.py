@@ -54,7 +54,9 @@ def columnar_parts(
     if not names:
         raise InvalidInput(f"expected columns; got none in {str(path)!r}")
     known = dict(categories or {})
-    columns = Columns(path, names, label or names[-1], positive, known, frozenset(other))
+    columns = Columns(
+        path, names, label or names[-1], positive, known, frozenset(other), of_text=False
+    )
     reader = _Reader(path, columns)
 
     def count() -> int:

@@ -132,6 +132,7 @@ class Columns:
     categories: Mapping[str, Sequence[str]]
     other: frozenset[str] = frozenset()
     marks: Marks = default(default_factory=Marks)
+    of_text: bool = True
 
     def __post_init__(self) -> None:
         if not self.header:
@@ -141,7 +142,7 @@ class Columns:
                 raise unknown_name(f"column of {str(self.path)!r}", name, self.header)
         check_names(self.path, self.header)
         if len(self.header) == 1:
-            raise label_alone(self.path, self.label)
+            raise label_alone(self.path, self.label, of_text=self.of_text)
 
     @property
     def names(self) -> tuple[str, ...]:
