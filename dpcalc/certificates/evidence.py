@@ -47,8 +47,18 @@ def evidence(
     shortcut = {"method": "largest loss", "precision": 53}
     if _bounded(statement) and holds(whole, end, direction, shortcut):
         return shortcut
+    try:
+        return _by_methods(statement, end, epsilon, direction, ways or by_pairs)
+    except Refused as reason:  # the checker takes no such numbers
+        raise NotCertified(f"the checker refuses it: {reason}") from reason
+
+
+def _by_methods(
+    statement: dict[str, Any], end: str, epsilon: str, direction: str, ways: Ways
+) -> dict[str, Any]:
+    """By the first method that shows it."""
     delta, seen = exact(statement["delta"]), "nothing could be computed"
-    for how in (ways or by_pairs)(statement, end, epsilon, direction):
+    for how in ways(statement, end, epsilon, direction):
         with precision(how["precision"]):
             try:
                 value = _value(statement, epsilon, direction, how)

@@ -48,6 +48,16 @@ def test_a_lower_end_of_the_pair_is_called_so(
     assert says in " ".join(capsys.readouterr().out.split())
 
 
+def test_what_the_checker_does_not_take_is_not_certified(tmp_path: Path, capsys: Any) -> None:
+    """Its limits are those of a file that somebody else wrote; the engine's are wider."""
+    asked = "epsilon exponential-norm --scale-multiplier 1 --dimension 10001 --delta 1e-6"
+    with pytest.raises(SystemExit) as stopped:
+        main([*asked.split(), "--certify", str(tmp_path / "out.json")])
+    assert stopped.value.code == 3
+    said = " ".join(capsys.readouterr().out.split())
+    assert "not certified: the checker refuses it: expected a whole number from 2 to 10,000" in said
+
+
 def test_a_wrong_end_is_an_exit_status(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,7 +31,7 @@ ENDS: dict[tuple[str, int], str] = {
     (
         "calibrate",
         3,
-    ): "exponential-norm --dimension 2500 --rounds 3 --epsilon 2 --delta 1e-5 --certify out.json",
+    ): "exponential-norm --dimension 20000 --rounds 3 --epsilon 2 --delta 1e-5 --certify out.json",
     ("compose", 0): "plan.toml",
     ("compose", 1): "over.toml",
     ("compose", 3): "network.toml --certify out.json",
