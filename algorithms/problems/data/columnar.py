@@ -133,6 +133,9 @@ def _hint(kind: Any) -> str:
     return ""
 
 
+_SPELT = 16
+"""Labels of a batch that are spelt with all their digits: classes are fewer."""
+
 _LISTED = (
     "list the values that it may have: --categories {}=A|B|C, or, if they are numbers, write them in a "
     "type of numbers"
@@ -200,7 +203,17 @@ class _Reader:
             return np.array([float(w == self.columns.positive) for w in words]), set(words)
         needed = f"a finite number as label in column {self.columns.label!r}"
         y = self._finite(needed, column, numbers)
-        return y, {word(value) for value in np.unique(y)[:2]}
+        return y, {word(value) for value in np.unique(y)[:2]} | self._large(column, y)
+
+    def _large(self, column: Any, y: Array) -> set[str]:
+        """Labels that may be one double and are not, spelt with all their digits; a few."""
+        from pyarrow import types
+
+        if not types.is_integer(column.type) and not types.is_decimal(column.type):
+            return set()
+        exact = types.is_integer(column.type)
+        doubtful = column.filter(np.abs(y) >= 2**53) if exact else column
+        return set(self._words(doubtful.unique()[:_SPELT]))
 
     def _finite(self, needed: str, column: Any, numbers: Any) -> Array:
         import pyarrow as pa

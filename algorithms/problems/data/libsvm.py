@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcalc import checks
+from dpcalc.algorithms.problems.data.alike import refuse_alike
 from dpcalc.algorithms.problems.data.dataset import Array, Dataset, bad_row, lines, two_classes
 from dpcalc.algorithms.problems.data.entries import Entries
 from dpcalc.algorithms.problems.data.number_words import word
@@ -74,6 +75,9 @@ def load_libsvm(
     said = f"index {width} in line {read.widest}" if width == read.width else f"{features=}"
     table = read.rows(path, width, said, sparse=sparse)
     values = np.frombuffer(read.labels) + 0.0  # no -0, which is no label of its own
+    many = classes is False or (classes is None and len(np.unique(values)) > 2)
+    if positive is not None or not many:
+        refuse_alike(path, read.spelt)
     y, said_classes = _labelled(path, values, classes, positive)
     said_of = "" if said_classes is None else f"; +1 is {said_classes[1]}, -1 is {said_classes[0]}"
     return Dataset(
@@ -153,6 +157,9 @@ _COPIES = 2
 _RARE = 1 / 3
 """Share of numbers that are not 0 up to which a sparse matrix takes half of an array's memory."""
 
+_SPELT = 2**10
+"""Spellings of labels that are kept: classes have fewer."""
+
 _EACH_NAME = 100
 """Bytes of the name of a column."""
 
@@ -171,6 +178,7 @@ class _Table:
     def __init__(self) -> None:
         self.labels, self.numbers = array("d"), Entries()
         self.width, self.widest = 0, 0
+        self.spelt = set[str]()
 
     def add(self, path: object, number: int, content: list[str]) -> None:
         """A record; refused with its line if it is none."""
@@ -202,6 +210,8 @@ class _Table:
         if last > self.width:
             self.width, self.widest = last, number
         self.labels.append(label)
+        if len(self.spelt) < _SPELT:
+            self.spelt.add(content[0])
         self.numbers.end_row()
 
     def rows(self, path: object, width: int, said: str, *, sparse: bool) -> Rows:

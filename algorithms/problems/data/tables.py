@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcalc.algorithms.problems.data.alike import refuse_alike
 from dpcalc.algorithms.problems.data.beyond import no_value, two_readings
 from dpcalc.algorithms.problems.data.column_names import (
     OTHER,
@@ -104,15 +105,18 @@ def dataset_of(
         incomplete: rows left out.
 
     Raises:
-        InvalidInput: if there is none, or all labels are alike.
+        InvalidInput: if there is none, all labels are alike, or two of classes are one double.
     """
     path = columns.path
     if not len(features):
         raise no_row(path, incomplete)
+    of_classes = len(np.unique(y)) <= 2
+    if of_classes and columns.positive is None:
+        refuse_alike(path, said)
     columns.check_labels(said)
     return Dataset(
         features=features,
-        labels=two_classes(y, str(path)) if len(np.unique(y)) == 2 else y,
+        labels=two_classes(y, str(path)) if of_classes else y,
         names=columns.names,
         source=f"{path}; {columns.said_of(y, said)}{_left_out(incomplete)}",
         label=columns.label,
