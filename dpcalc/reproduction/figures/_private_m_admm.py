@@ -7,9 +7,10 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from dpcalc.reproduction.experiment import Curve, Panel
+from dpcalc.reproduction.experiment import Curve, Outcome, Panel
 from dpcalc.reproduction.network import (
     DELTA,
+    EXPONENTIAL,
     ComparedMethod,
     NetworkProblem,
     dual,
@@ -118,3 +119,20 @@ def privacy_panel(key: str, title: str) -> Panel:
     """Privacy along the rounds."""
     y = "P(t); dashed: certified ε at δ=1e-6"
     return Panel(key=key, title=title, x="round t", y=y, log_y=True)
+
+
+def compared(on: NetworkProblem, rounds: int, *, full: bool) -> Outcome:
+    """Losses, budgets, and losses at one certified budget, α(1) = 3: figures 3 and 4."""
+    chosen = settings(3.0, rounds, full=full)
+    parts = as_printed(chosen, "a") + budgets(chosen, "b") + at_equal_budget(3.0, rounds, "c")
+    curves = shown(on, parts)
+    return Outcome(curves=curves, notes=on.setting(f"{rounds} or as named", EXPONENTIAL))
+
+
+def compared_panels() -> tuple[Panel, ...]:
+    """Those of `compared`."""
+    return (
+        loss_panel("a", "accuracy"),
+        privacy_panel("b", "privacy"),
+        loss_panel("c", "all at certified (3, 1e-6)", ours=True),
+    )

@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING
 from dpcalc.reproduction.experiment import Experiment, Outcome
 from dpcalc.reproduction.figures._private_m_admm import (
     CHOICES,
-    as_printed,
-    at_equal_budget,
-    budgets,
-    loss_panel,
-    privacy_panel,
-    settings,
-    shown,
+    compared,
+    compared_panels,
 )
-from dpcalc.reproduction.network import EXPONENTIAL, nodes
+from dpcalc.reproduction.network import nodes
 
 if TYPE_CHECKING:
     from dpcalc.reproduction.setup import ExperimentConfig
@@ -33,10 +28,7 @@ def compute(config: ExperimentConfig) -> Outcome:
     from dpcalc.algorithms.problems.networks import erdos_renyi
 
     on = nodes(config, erdos_renyi(100, 0.1, 0), sizes=uneven(100))
-    chosen = settings(3.0, ROUNDS, full=config.full)
-    parts = as_printed(chosen, "a") + budgets(chosen, "b") + at_equal_budget(3.0, ROUNDS, "c")
-    curves = shown(on, parts)
-    return Outcome(curves=curves, notes=on.setting(f"{ROUNDS} or as named", EXPONENTIAL))
+    return compared(on, ROUNDS, full=config.full)
 
 
 EXPERIMENT = Experiment(
@@ -44,11 +36,7 @@ EXPERIMENT = Experiment(
     title="100 nodes, records spread unevenly, α(t) = 3·q₂^(t-1)",
     compute=compute,
     in_parts=True,
-    panels=(
-        loss_panel("a", "accuracy"),
-        privacy_panel("b", "privacy"),
-        loss_panel("c", "all at certified (3, 1e-6)", ours=True),
-    ),
+    panels=compared_panels(),
     choices=(
         *CHOICES,
         "The network is an Erdős–Rényi graph of mean degree 10.",
