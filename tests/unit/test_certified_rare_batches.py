@@ -12,7 +12,7 @@ import pytest
 from flint import acb, arb
 from mpmath import mp, mpc, mpf
 
-from dpcalc.certificates import checker, contour, lines, rare
+from dpcalc.certificates import checker, contour, lines, rare, ways
 from dpcalc.certificates.balls import precision
 from dpcalc.certificates.certify import CERTIFIED, certify
 from dpcalc.certificates.checker import check, digest, enclosure
@@ -143,6 +143,7 @@ def test_a_reported_epsilon_is_certified_by_a_line_without_small_losses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """From the rounds to the file, with room enough in δ that a coarse line decides."""
+    monkeypatch.setattr(ways, "bends", lambda *_: ())  # a hyperbola would decide first
     monkeypatch.setattr(lines, "_MANY", 0)
     monkeypatch.setattr(lines, "_PARTED", (1e-2,))
     rounds = [(sampled_without_replacement(MU, RATE), ROUNDS)]
