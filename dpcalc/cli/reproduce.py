@@ -190,28 +190,32 @@ def _all(
     from rich.console import Console
 
     from dpcalc.reproduction.catalogue import experiment
-    from dpcalc.reproduction.computing import computed, longest_first
+    from dpcalc.reproduction.computing import Computed, computed, longest_first
     from dpcalc.reproduction.drawing import draw
 
-    records = {}
+    records: dict[str, dict[str, Any]] = {}
+
+    def finished(key: str, computed: Computed) -> None:
+        outcome, seconds = computed
+        found = experiment(key)
+        pictures = [out / f"{key}.{suffix}" for suffix in formats]
+        outcome.write_csv(out / f"{key}.csv")
+        draw(found, outcome, pictures)
+        status.update(f"{len(records) + 1} of {len(keys)} done")
+        records[key] = {
+            "name": key,
+            "reference": found.reference,
+            "title": found.title,
+            "files": [str(path) for path in (out / f"{key}.csv", *pictures)],
+            "notes": list(outcome.notes),
+            "choices": list(found.choices),
+            "seconds": round(seconds, 1),
+        }
+
     with Console(stderr=True).status(keys[0]) as status:
         if executor is None:
             settings = settings | {"progress": status.update}
         order = keys if executor is None else longest_first(keys)
-        outcomes = computed(order, settings, executor=executor, store=store)
-        for number, (key, (outcome, seconds)) in enumerate(zip(order, outcomes, strict=True)):
-            found = experiment(key)
-            pictures = [out / f"{key}.{suffix}" for suffix in formats]
-            outcome.write_csv(out / f"{key}.csv")
-            draw(found, outcome, pictures)
-            status.update(f"{number + 1} of {len(keys)} done")
-            records[key] = {
-                "name": key,
-                "reference": found.reference,
-                "title": found.title,
-                "files": [str(path) for path in (out / f"{key}.csv", *pictures)],
-                "notes": list(outcome.notes),
-                "choices": list(found.choices),
-                "seconds": round(seconds, 1),
-            }
+        for _ in computed(order, settings, executor=executor, store=store, finished=finished):
+            pass
     return [records[key] for key in keys]

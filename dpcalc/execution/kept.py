@@ -45,6 +45,7 @@ def in_order_kept(
     *,
     keeping: Keeping[Item, Answer],
     what: str = "piece",
+    finished: Callable[[Item, Answer], None] | None = None,
 ) -> Generator[Answer, None, None]:
     """`in_order`, with answers that are there already read instead of computed.
 
@@ -54,16 +55,25 @@ def in_order_kept(
         executor: who does the work; this process if left out.
         keeping: where and how answers are kept: each as soon as it is finished.
         what: what a piece is called when it has to be made again.
+        finished: called with item and answer as soon as it is there and kept, in any order.
     """
     held = keeping.held(items)
     missing = [item for item, there in zip(items, held, strict=True) if not there]
 
-    def finished(number: int, answer: Answer) -> None:
+    def keep(number: int, answer: Answer) -> None:
         key = keeping.key(missing[number])
         if keeping.store is not None and key is not None:
             keeping.store.write(key, *keeping.pack(answer))
+        if finished is not None:
+            finished(missing[number], answer)
 
-    with closing(in_order(function, missing, executor, what=what, finished=finished)) as made:
+    with closing(in_order(function, missing, executor, what=what, finished=keep)) as made:
         for item, there in zip(items, held, strict=True):
             found = keeping.store.read(keeping.key(item) or "") if keeping.store and there else None
-            yield next(made) if found is None else keeping.unpack(*found)
+            if found is None:
+                yield next(made)
+                continue
+            answer = keeping.unpack(*found)
+            if finished is not None:
+                finished(item, answer)
+            yield answer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from functools import partial
@@ -32,6 +32,7 @@ def computed(
     *,
     executor: Executor | None = None,
     store: Store | None = None,
+    finished: Callable[[str, Computed], None] | None = None,
 ) -> Generator[Computed, None, None]:
     """The outcomes of experiments, in the order of their keys.
 
@@ -43,15 +44,19 @@ def computed(
         settings: of their `ExperimentConfig`.
         executor: who computes them; this process if left out.
         store: where finished ones are kept; without an executor, their finished curves too.
+        finished: called with key and outcome as soon as it is there, in any order.
     """
     keeping: Keeping[str, Computed] = Keeping(
         store=store, key=lambda key: key, pack=_packed, unpack=_unpacked
     )
     if executor is None:
-        return in_order_kept(partial(_compute, settings, store, None), keys, keeping=keeping)
+        here = partial(_compute, settings, store, None)
+        return in_order_kept(here, keys, keeping=keeping, finished=finished)
     whole = partial(_compute, dict(settings), None, None)  # a store stays in its process
     if is_enough(keeping.held(keys).count(False), executor):
-        return in_order_kept(whole, keys, executor, keeping=keeping, what="figure")
+        return in_order_kept(
+            whole, keys, executor, keeping=keeping, what="figure", finished=finished
+        )
 
     def shared(key: str) -> Computed:
         if experiment(key).in_parts:
@@ -59,7 +64,7 @@ def computed(
         with closing(in_order(whole, [key], executor, what="figure")) as made:
             return next(made)
 
-    return in_order_kept(shared, keys, keeping=keeping)
+    return in_order_kept(shared, keys, keeping=keeping, finished=finished)
 
 
 def longest_first(keys: Sequence[str]) -> list[str]:

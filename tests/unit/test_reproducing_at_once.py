@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Event
 from types import SimpleNamespace
 from typing import Any
 
@@ -78,6 +78,34 @@ def _meeting(config: ExperimentConfig, met: list[float], number: float) -> float
     met.append(number)
     _MEETING.wait()
     return number
+
+
+def test_a_figure_is_told_of_as_soon_as_it_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first of them ends only when the last one was told of: nobody waits for its turn."""
+    told: list[str] = []
+
+    def finished(key: str, _: Any) -> None:
+        told.append(key)
+        if len(told) == 5:
+            _TOLD.set()
+
+    _TOLD.clear()
+    monkeypatch.setattr(computing, "_compute", _answered)
+    keys = ("long", "a", "b", "c", "d", "e")
+    with ThreadPoolExecutor(2) as executor:
+        made = list(computed(keys, SETTINGS, executor=executor, finished=finished))
+    assert len(made) == len(keys)
+    assert told[5:] in (["long"], ["e"])
+    assert set(told) == set(keys)
+
+
+_TOLD = Event()
+
+
+def _answered(settings: Any, store: Any, executor: Any, key: str) -> Any:
+    del settings, store, executor
+    assert key != "long" or _TOLD.wait(60)
+    return Outcome(curves=[]), 1.0
 
 
 def test_the_figure_with_most_panels_is_begun_first() -> None:
