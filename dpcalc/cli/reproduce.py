@@ -103,7 +103,7 @@ def command(
       dpcalc reproduce all --full --workers 2 --checkpoint figures.sqlite
 
     Solid curves have the paper's noise, dashed ones certified noise; panels marked [ours] compare
-    at equal certified budget. Workers take whole figures, the longest first, or parts of a few.
+    at equal certified budget. Workers take the parts of one figure after the other.
     """
     from dpcalc.cli._outputs import check_outputs
     from dpcalc.reproduction.catalogue import chosen

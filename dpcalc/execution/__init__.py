@@ -15,6 +15,7 @@ from dpcalc.execution.executors import is_enough, workers_of
 from dpcalc.execution.limited import Limited
 from dpcalc.execution.order import handed_out, in_order, where_it_can_be_ended
 from dpcalc.execution.processes import Processes
+from dpcalc.execution.side_by_side import side_by_side
 
 __all__ = [
     "Limited",
@@ -22,6 +23,7 @@ __all__ = [
     "handed_out",
     "in_order",
     "is_enough",
+    "side_by_side",
     "where_it_can_be_ended",
     "workers_of",
 ]

@@ -37,6 +37,18 @@ class Keeping(Generic[Item, Answer]):
         names = set(self.store.names()) if self.store is not None else set()
         return [self.key(item) in names for item in items]
 
+    def keep(self, item: Item, answer: Answer) -> None:
+        """Write an item's answer."""
+        key = self.key(item)
+        if self.store is not None and key is not None:
+            self.store.write(key, *self.pack(answer))
+
+    def read(self, item: Item) -> Answer | None:
+        """The answer that is there, or None."""
+        key = self.key(item)
+        found = self.store.read(key) if self.store is not None and key is not None else None
+        return None if found is None else self.unpack(*found)
+
 
 def in_order_kept(
     function: Callable[[Item], Answer],
@@ -61,19 +73,16 @@ def in_order_kept(
     missing = [item for item, there in zip(items, held, strict=True) if not there]
 
     def keep(number: int, answer: Answer) -> None:
-        key = keeping.key(missing[number])
-        if keeping.store is not None and key is not None:
-            keeping.store.write(key, *keeping.pack(answer))
+        keeping.keep(missing[number], answer)
         if finished is not None:
             finished(missing[number], answer)
 
     with closing(in_order(function, missing, executor, what=what, finished=keep)) as made:
         for item, there in zip(items, held, strict=True):
-            found = keeping.store.read(keeping.key(item) or "") if keeping.store and there else None
-            if found is None:
+            answer = keeping.read(item) if there else None
+            if answer is None:
                 yield next(made)
                 continue
-            answer = keeping.unpack(*found)
             if finished is not None:
                 finished(item, answer)
             yield answer

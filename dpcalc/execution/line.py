@@ -4,7 +4,8 @@ Statement
     A piece whose worker was lost is sent again, at most `ATTEMPTS` times in all, and said so in the
     log; one that took longer than the executor's limit (``piece_timeout``) at most `TIMEOUTS` times.
     Several lines may share an executor: it says itself which pieces it ended, and why (``ended``), and
-    where it ends none, when it last brought one back (``heard``).
+    where it ends none, when it last brought one back (``heard``). It is told that a line waits
+    (``waits``).
 """
 
 from __future__ import annotations
@@ -78,6 +79,8 @@ class Line:
     def collect(self) -> None:
         """Wait for at least one piece, and take all that are finished."""
         waiting = {number: future for number, (_, future) in self.sent.items()}
+        if (told := getattr(self.executor, "waits", None)) is not None:
+            told()
         alive = getattr(self.executor, "alive", None)
         if not _wait(list(waiting.values()), alive, self.waited, self.watch, self.limit):
             raise WorkersLost(

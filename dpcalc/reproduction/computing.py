@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcalc.execution import in_order, is_enough
+from dpcalc.execution import in_order, side_by_side
 from dpcalc.execution.kept import Keeping, in_order_kept
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.reproduction.catalogue import experiment
@@ -36,8 +36,8 @@ def computed(
 ) -> Generator[Computed, None, None]:
     """The outcomes of experiments, in the order of their keys.
 
-    Workers take whole figures if there are enough of them, else one after the other, in parts where it
-    has parts. The numbers are the same.
+    Workers take them one after the other, in parts where it has parts; the next one is begun before
+    they have nothing to do. The numbers are the same.
 
     Args:
         keys: of the experiments.
@@ -52,19 +52,42 @@ def computed(
     if executor is None:
         here = partial(_compute, settings, store, None)
         return in_order_kept(here, keys, keeping=keeping, finished=finished)
-    whole = partial(_compute, dict(settings), None, None)  # a store stays in its process
-    if is_enough(keeping.held(keys).count(False), executor):
-        return in_order_kept(
-            whole, keys, executor, keeping=keeping, what="figure", finished=finished
-        )
+    return _on_workers(keys, settings, executor, keeping, finished)
 
-    def shared(key: str) -> Computed:
-        if experiment(key).in_parts:
-            return _compute(settings, store, executor, key)
-        with closing(in_order(whole, [key], executor, what="figure")) as made:
-            return next(made)
 
-    return in_order_kept(shared, keys, keeping=keeping, finished=finished)
+def _on_workers(
+    keys: Sequence[str],
+    settings: Mapping[str, Any],
+    executor: Executor,
+    keeping: Keeping[str, Computed],
+    finished: Callable[[str, Computed], None] | None,
+) -> Generator[Computed, None, None]:
+    made: dict[str, Computed] = {}
+
+    def came(key: str, answer: Computed) -> None:
+        made[key] = answer
+        if finished is not None:
+            finished(key, answer)
+
+    for key in keys:
+        if (found := keeping.read(key)) is not None:
+            came(key, found)
+    missing = [key for key in keys if key not in made]
+    tasks = [partial(_shared, dict(settings), key) for key in missing]
+    with closing(side_by_side(tasks, executor)) as answers:
+        for number, answer in answers:
+            keeping.keep(missing[number], answer)
+            came(missing[number], answer)
+    yield from (made[key] for key in keys)
+
+
+def _shared(settings: Mapping[str, Any], key: str, executor: Executor) -> Computed:
+    """A figure whose parts workers take, or which one of them takes whole."""
+    if experiment(key).in_parts:
+        return _compute(settings, None, executor, key)
+    whole = partial(_compute, settings, None, None)
+    with closing(in_order(whole, [key], executor, what="figure")) as made:
+        return next(made)
 
 
 def longest_first(keys: Sequence[str]) -> list[str]:
