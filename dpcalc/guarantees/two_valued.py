@@ -26,16 +26,32 @@ def few_rounds(parts: Sequence[tuple[Guarantee, int]], delta: float) -> Bracket 
     failures: dict[float, int] = {}
     for part, n in parts:
         if isinstance(part, ApproxDP):
-            if type(part.failure) is not float or part.failure >= 1:
+            failure = _double(part.failure)
+            if failure is None or failure >= 1:
                 return None
-            if part.failure:
-                failures[part.failure] = failures.get(part.failure, 0) + n
+            if failure:
+                failures[failure] = failures.get(failure, 0) + n
         elif not isinstance(part, PureDP):
             return None
-        if type(part.bound) is not float:
+        bound = _double(part.bound)
+        if bound is None:
             return None
-        if part.bound:
-            rounds[part.bound] = rounds.get(part.bound, 0) + n
-    if type(delta) is not float or not 0 < delta < 1 or len(rounds) + len(failures) < 2:
+        if bound:
+            rounds[bound] = rounds.get(bound, 0) + n
+    asked = _double(delta)
+    if asked is None or not 0 < asked < 1 or len(rounds) + len(failures) < 2:
         return None
-    return few_rounds_epsilon(rounds, failures, delta)
+    return few_rounds_epsilon(rounds, failures, asked)
+
+
+def _double(number: object) -> float | None:
+    """A plain double, or one that a whole number is; None for what knows decimals or fractions."""
+    if type(number) is float:
+        return number
+    if type(number) is int and abs(number) <= _WHOLE:
+        return float(number)
+    return None
+
+
+_WHOLE = 2**53
+"""Whole numbers up to here are doubles."""

@@ -167,6 +167,12 @@ def test_compositions_of_two_values_are_answered_by_it() -> None:
     assert found.method == "sum over all outcomes"
 
 
+def test_whole_numbers_are_the_doubles_that_they_are() -> None:
+    found = few_rounds([(ApproxDP(1, 0.1), 1), (ApproxDP(2, 0.2), 1), (PureDP(0), 3)], 0.3)
+    assert found == few_rounds_epsilon({1.0: 1, 2.0: 1}, {0.1: 1, 0.2: 1}, 0.3)
+    assert few_rounds([(ApproxDP(2**53 + 1, 0.1), 1), (ApproxDP(2, 0.2), 1)], 0.3) is None
+
+
 @pytest.mark.parametrize(
     "parts",
     [
