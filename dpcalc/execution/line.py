@@ -5,7 +5,8 @@ Statement
     log; one that took longer than the executor's limit (``piece_timeout``) at most `TIMEOUTS` times.
     Several lines may share an executor: it says itself which pieces it ended, and why (``ended``), and
     where it ends none, when it last brought one back (``heard``). It is told that a line waits
-    (``waits``).
+    (``waits``), and may say that nobody waits for the answers (``abandoned``): what is lost is then not
+    made again, and nothing said of it.
 """
 
 from __future__ import annotations
@@ -104,6 +105,8 @@ class Line:
         ``late`` is whether it was ended since it took too long, or beside one that did; None if it
         was not ended at all.
         """
+        if getattr(self.executor, "abandoned", False):
+            raise WorkersLost(f"nobody waits for {self.what} {number + 1}") from error
         if late:
             self.ended[number] = self.ended.get(number, 0) + 1
             if self.ended[number] >= TIMEOUTS:

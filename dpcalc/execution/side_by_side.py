@@ -124,6 +124,11 @@ class _Handing(Executor):
         self._shared.given(future)
         return future
 
+    @property
+    def abandoned(self) -> bool:
+        """Whether nobody waits for the answers any more."""
+        return self._shared.closed
+
     def waits(self) -> None:
         """A task has handed out what it can, and waits."""
         self._shared.begin_another()

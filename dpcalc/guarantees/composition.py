@@ -27,6 +27,7 @@ from dpcalc.accounting.composition import (
     worst_epsilon,
 )
 from dpcalc.accounting.composition.neighbours import Neighbours, current_neighbours
+from dpcalc.accounting.contour.shared import is_shared
 from dpcalc.accounting.enclosure import Bracket, Search, current_search, relative_width
 from dpcalc.accounting.gaussian import total_mu
 from dpcalc.accounting.losses import RandomisedResponseLoss
@@ -156,8 +157,9 @@ class Composition(Guarantee):
             upper = round_up(total)
             lower = pure.epsilon(0.0).lower if pure else certain_epsilon(self.losses() or ())
             return Bracket(min(lower, upper), upper, "plain sum")
+        width = relative_width(len(self.parts))
         found = _cached_epsilon(
-            self, delta, relative_width(len(self.parts)), current_search(), current_neighbours()
+            self, delta, width, current_search(), current_neighbours(), is_shared()
         )
         simple = self._plain_sum()
         if simple is not None and mpf(meant) >= mpf(simple.failure) and simple.bound < found.upper:
@@ -247,9 +249,10 @@ def _cached_epsilon(
     width: float,
     search: Search | None,
     neighbours: Neighbours | None,
+    shared: bool,
 ) -> Bracket:
-    """What a search settles for is its own, and what a line of questions helped with."""
-    del search, neighbours
+    """What a search settles for is its own, and what a line of questions helped with or shares."""
+    del search, neighbours, shared
     return worst_epsilon(composition.losses() or (), delta, relative_width=width)
 
 

@@ -16,6 +16,9 @@ from dpcalc.accounting.contour.shared import GRID, alone, cumulants, on_grid, sh
 from dpcalc.accounting.enclosure import Bracket
 from dpcalc.accounting.losses.discrete import DiscreteLoss, TiltedDiscreteLoss
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonRemove, WithoutReplacement
+from dpcalc.guarantees import compose
+from dpcalc.guarantees.composition import _cached_epsilon
+from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian
 from dpcalc.sweep.grid import TOLERANCE
 
 WIDTH = TOLERANCE / 2
@@ -56,6 +59,23 @@ def test_an_answer_depends_on_its_question_alone(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(shared, "_MOST_TILTED", 1)
     with sharing():
         assert [ask(law, n) for n in counts] == after
+
+
+def test_what_was_answered_alone_is_no_answer_while_sharing_nor_the_other_way_round() -> None:
+    """Bits of a line are its own: workers meet its questions in other orders."""
+    total = compose((poisson_subsampled_gaussian(0.8, 0.01, "add-remove"), 640))
+
+    def asked(share: bool) -> Bracket:
+        with sharing() if share else alone():
+            return total.bracket(1e-6)
+
+    answers = []
+    for order in ((False, True), (True, False)):
+        _cached_epsilon.cache_clear()
+        _kept.cache_clear()
+        answers.append({share: asked(share) for share in order})
+    assert answers[0] == answers[1]
+    assert answers[0][True] != answers[0][False]
 
 
 def test_neighbours_evaluate_no_moment_function_again(monkeypatch: pytest.MonkeyPatch) -> None:

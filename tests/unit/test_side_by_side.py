@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -131,6 +131,30 @@ def test_an_error_is_raised_at_once_and_ends_the_other_tasks() -> None:
         failed.set()
         assert done.wait(60)
     assert "nobody waits for" in str(ended[0])
+
+
+def test_of_what_is_lost_when_nobody_waits_nothing_is_said(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """An interruption ends the workers, and with them pieces that no longer matter."""
+    workers, done = ByHand(), threading.Event()
+
+    def task(executor: Executor) -> int:
+        try:
+            return next(in_order(abs, [-1], executor))
+        finally:
+            done.set()
+
+    def fails(executor: Executor) -> int:
+        workers.wait_for(1)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(side_by_side([task, fails], workers))
+    workers.given[0][0].set_exception(BrokenExecutor("ended"))
+    assert done.wait(60)
+    assert len(workers.given) == 1
+    assert not caplog.records
 
 
 def test_what_takes_no_work_is_refused() -> None:
