@@ -106,7 +106,7 @@ def missing_delta(what: str, *, option: str = "--delta 1e-6") -> InvalidInput:
         option: how δ is said.
     """
     name = option.split()[0]
-    return InvalidInput(f"{name} is needed: {what} gives no ε at δ = 0; try {option}")
+    return InvalidInput(f"{name} above 0 is needed: {what} gives no ε at δ = 0; try {option}")
 
 
 def unknown_name(

@@ -99,7 +99,7 @@ def test_a_missing_delta_is_zero_where_zero_has_an_answer() -> None:
     assert delta_asked(instance, 1e-5) == 1e-5
     for missing in (None, 0.0):
         assert _refused(delta_asked, instance, missing) == (
-            "--delta is needed: dp-admm gives no ε at δ = 0; try --delta 1e-6"
+            "--delta above 0 is needed: dp-admm gives no ε at δ = 0; try --delta 1e-6"
         )
     assert "delta needs a number in [0, 1)" in _refused(delta_asked, instance, 1.0)
     pure, loose = (SimpleNamespace(guarantee=g) for g in (dpcalc.PureDP(1.0), dpcalc.GDP(1.0)))
@@ -107,7 +107,7 @@ def test_a_missing_delta_is_zero_where_zero_has_an_answer() -> None:
     assert delta_asked(asked, None) == delta_asked(asked, 0.0) == 0.0
     asked.claimed = lambda: loose
     assert delta_asked(asked, 0.0) == 0.0
-    assert _refused(delta_asked, asked, None).startswith("--delta is needed: k gives no")
+    assert _refused(delta_asked, asked, None).startswith("--delta above 0 is needed: k gives no")
 
 
 def test_a_budget_has_the_numbers_of_its_instance() -> None:

@@ -103,7 +103,7 @@ def test_bad_composition_files_are_one_line(
         ("theorems dp-adm", "did you mean 'dp-admm'"),
         ("convert --gdp 1 --to aprox", "did you mean 'approx'"),
         ("convert --gdp 1 --pure 1 --to approx", "exactly one of"),
-        ("convert --gdp 1 --to approx", "--delta is needed"),
+        ("convert --gdp 1 --to approx", "--delta above 0 is needed"),
         ("convert --gdp 1 --to pure", "does not follow"),
         ("convert --gdp x --to approx", "needs a number"),
         ("convert --gdp nan --to approx --delta 1e-5", "gdp"),

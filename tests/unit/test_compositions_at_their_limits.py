@@ -83,7 +83,7 @@ def test_a_budget_that_no_noise_meets_is_refused_with_what_to_try() -> None:
         "dpcalc.theorems.catalogue.privacy_result('dp-admm').from_parameters(...)"
     )
     assert refused(smallest_noise, theorem, 1.0) == (
-        "--delta is needed: pnsgd gives no ε at δ = 0; try --delta 1e-6"
+        "--delta above 0 is needed: pnsgd gives no ε at δ = 0; try --delta 1e-6"
     )
     assert refused(smallest_noise, theorem, 0.0, 1e-5).startswith("epsilon needs a finite number")
     assert refused(smallest_noise, theorem, 1.0, 1.0).startswith("delta needs a number in [0, 1)")

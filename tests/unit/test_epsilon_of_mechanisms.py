@@ -51,7 +51,7 @@ def test_the_relation_is_taken_and_a_missing_delta_asked_for(
     with pytest.raises(SystemExit) as stop:
         main(words[:-2])
     assert stop.value.code == 2
-    assert "--delta is needed" in capsys.readouterr().err
+    assert "--delta above 0 is needed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

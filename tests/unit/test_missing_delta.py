@@ -90,7 +90,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
 def test_it_is_asked_for(run: Any, line: str, what: str) -> None:
     status, out, err = run(line)
     assert (status, out) == (2, "")
-    assert err == f"dpcalc: --delta is needed: {what} gives no ε at δ = 0; try --delta 1e-6\n"
+    assert err == f"dpcalc: --delta above 0 is needed: {what} gives no ε at δ = 0; try --delta 1e-6\n"
     with_delta = line.replace(" --delta 0", "") + " --delta 1e-6"
     assert run(with_delta)[0] == 0
 
@@ -100,12 +100,12 @@ def test_a_claim_that_says_zero_is_judged_and_one_that_says_nothing_is_not(
 ) -> None:
     status, _, err = run("verify HERE/claim.toml")
     assert status == 2
-    assert "delta is needed: dp-admm gives no ε at δ = 0; try delta = 1e-6" in err
+    assert "delta above 0 is needed: dp-admm gives no ε at δ = 0; try delta = 1e-6" in err
     claim = (tmp_path / "claim.toml").read_text()
     (tmp_path / "claim.toml").write_text(claim.replace('"zero"', '"data"').replace("sigma = 1", ""))
     status, _, err = run("verify HERE/claim.toml")  # certified is no finite ε; a claim has a δ
     assert (status, "got delta" in err) == (2, False)
-    assert "delta is needed: dp-admm gives no ε at δ = 0; try delta = 1e-6" in err
+    assert "delta above 0 is needed: dp-admm gives no ε at δ = 0; try delta = 1e-6" in err
     status, out, _ = run("verify HERE/zero.toml --json")
     assert status == 1
     assert json.loads(out)["claims"][0]["verdict"] == "REFUTED"
@@ -117,7 +117,7 @@ def test_a_sweep_asks_for_it_in_words_of_its_file(run: Any, tmp_path: Path, name
     grid.write_text(GRIDS[name].format(delta=""))
     status, out, err = run("sweep HERE/grid.toml")
     assert (status, out) == (2, "")
-    assert f"delta is needed: {name} gives no ε at δ = 0; try delta = 1e-6" in err
+    assert f"delta above 0 is needed: {name} gives no ε at δ = 0; try delta = 1e-6" in err
     grid.write_text(GRIDS[name].format(delta="delta = [0, 1e-6]"))
     _, out, _ = run("sweep HERE/grid.toml --json")
     rows = json.loads(out)["rows"]
@@ -145,7 +145,7 @@ def test_it_is_asked_for_where_the_claim_alone_needs_one(run: Any, line: str) ->
     """At δ = 0 the paper claims nothing, at 1e-6 it does; certified is nothing at any δ."""
     status, out, err = run(line.format(ZERO_START.replace("zero", "data")))
     assert (status, out) == (2, "")
-    assert err == "dpcalc: --delta is needed: dp-admm gives no ε at δ = 0; try --delta 1e-6\n"
+    assert err == "dpcalc: --delta above 0 is needed: dp-admm gives no ε at δ = 0; try --delta 1e-6\n"
 
 
 def test_a_zero_that_was_said_is_answered_where_no_delta_helps(run: Any) -> None:

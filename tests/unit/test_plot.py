@@ -102,7 +102,7 @@ def test_a_value_that_a_theorem_refuses_is_left_out() -> None:
         ),
         (
             ["--sigma", "1", "--over", "rounds", "--from", "1", "--to", "9", "--out", "x.png"],
-            "--delta is needed",
+            "--delta above 0 is needed",
         ),
         (["--rounds", "9", "--sigma", "1", "--from", "0", "--out", "x.png"], "in \\(0, 1\\)"),
     ],

@@ -118,7 +118,7 @@ def test_trainings_that_do_not_compare_are_refused(
     [
         ("gaussian --noise-multiplier 1 --over noise-multiplier --from 1 --to 2 --delta 1e-5",
          "leave it out"),
-        ("gaussian --noise-multiplier 1 --over rounds --from 1 --to 2", "--delta is needed"),
+        ("gaussian --noise-multiplier 1 --over rounds --from 1 --to 2", "--delta above 0 is needed"),
         ("gaussian --noise-multiplier 1 --over colour --from 1 --to 2", "a field of gaussian"),
         ("gaussian --noise-multiplier 1 --rounds 2 --over epsilon --delta 1e-5", "left open"),
         ("profile --over delta", "unknown theorem or mechanism"),
