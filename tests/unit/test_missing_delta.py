@@ -90,7 +90,9 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
 def test_it_is_asked_for(run: Any, line: str, what: str) -> None:
     status, out, err = run(line)
     assert (status, out) == (2, "")
-    assert err == f"dpcalc: --delta above 0 is needed: {what} gives no ε at δ = 0; try --delta 1e-6\n"
+    assert (
+        err == f"dpcalc: --delta above 0 is needed: {what} gives no ε at δ = 0; try --delta 1e-6\n"
+    )
     with_delta = line.replace(" --delta 0", "") + " --delta 1e-6"
     assert run(with_delta)[0] == 0
 
@@ -145,7 +147,9 @@ def test_it_is_asked_for_where_the_claim_alone_needs_one(run: Any, line: str) ->
     """At δ = 0 the paper claims nothing, at 1e-6 it does; certified is nothing at any δ."""
     status, out, err = run(line.format(ZERO_START.replace("zero", "data")))
     assert (status, out) == (2, "")
-    assert err == "dpcalc: --delta above 0 is needed: dp-admm gives no ε at δ = 0; try --delta 1e-6\n"
+    assert (
+        err == "dpcalc: --delta above 0 is needed: dp-admm gives no ε at δ = 0; try --delta 1e-6\n"
+    )
 
 
 def test_a_zero_that_was_said_is_answered_where_no_delta_helps(run: Any) -> None:

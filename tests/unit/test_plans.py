@@ -78,7 +78,9 @@ def test_parameters_are_refused_before_a_missing_delta() -> None:
     given["n_records"] = 1000
     for left_out in ((), ("sigma",)):
         rest = {name: value for name, value in given.items() if name not in left_out}
-        with pytest.raises(InvalidInput, match=r"^claim 2: delta above 0 is needed: dp-admm gives no"):
+        with pytest.raises(
+            InvalidInput, match=r"^claim 2: delta above 0 is needed: dp-admm gives no"
+        ):
             claim_from("claim 2", {"theorem": "dp-admm", "parameters": rest, "epsilon": 1})
 
 

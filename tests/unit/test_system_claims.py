@@ -93,7 +93,10 @@ def test_promises_of_theorems_in_the_list_have_to_be_made(tmp_path: Path) -> Non
         (SYSTEM.format(epsilon=1) + "attest = ['smooth']\n" + GAUSSIANS, "no theorem"),
         (SYSTEM.format(epsilon=1) + "rounds = 'none.csv'\n", "none.csv"),
         (SYSTEM.format(epsilon=1) + "parameters = {}\n" + GAUSSIANS, "'parameters'"),
-        (SYSTEM.format(epsilon=1).replace("delta = 1e-5\n", "") + GAUSSIANS, "delta above 0 is needed"),
+        (
+            SYSTEM.format(epsilon=1).replace("delta = 1e-5\n", "") + GAUSSIANS,
+            "delta above 0 is needed",
+        ),
         (SYSTEM.format(epsilon=1) + GAUSSIANS.replace("count", "cont"), "'count'"),
         (SILENT + GAUSSIANS + DP_ADMM, "one neighbouring relation"),
         (SILENT, "or releases"),
