@@ -5,7 +5,7 @@ Statement
     hands out its pieces and waits for them; the next one begins when a task waits and few pieces are
     under way (`_FEW` for each worker). So the pieces of the first come first, and no worker waits for
     the last of them while there is something else to do. An executor that does not say how many workers
-    it has is given one task at a time.
+    it has is given a task when no piece is under way. After an error no task is begun any more.
 """
 
 from __future__ import annotations
@@ -71,6 +71,7 @@ class _Shared(Generic[Answer]):
         self.closed = False
         self._few = _FEW * (workers_of(executor) or 0)
         self._lock = threading.Lock()
+        self._active = 0
         self._under_way: list[Future[Any]] = []
         self._upcoming = iter(enumerate(tasks))
         self._answers: SimpleQueue[tuple[int, Future[Answer]]] = SimpleQueue()
@@ -81,23 +82,34 @@ class _Shared(Generic[Answer]):
             self._under_way.append(future)
 
     def begin_another(self) -> None:
-        """Begin a task, if there is one and few pieces are under way."""
+        """Begin a task, if there is one, and few pieces are under way or no task is."""
         with self._lock:
             self._under_way = [future for future in self._under_way if not future.done()]
-            if len(self._under_way) > self._few:
+            if self.closed or (self._active and len(self._under_way) > self._few):
                 return
             number, task = next(self._upcoming, (0, None))
+            self._active += task is not None
         if task is not None:
-            threading.Thread(target=self._do, args=(number, task), daemon=True).start()
+            try:
+                threading.Thread(target=self._do, args=(number, task), daemon=True).start()
+            except BaseException as error:  # noqa: BLE001 - such as no room for a thread
+                self._ended(number, _failed(error))
 
     def _do(self, number: int, task: Task[Answer]) -> None:
         made: Future[Answer] = Future()
         try:
             made.set_result(task(_Handing(self)))
         except BaseException as error:  # noqa: BLE001 - raised by whoever asks for the answer
-            made.set_exception(error)
-        self.begin_another()
+            made = _failed(error)
+        self._ended(number, made)
+
+    def _ended(self, number: int, made: Future[Answer]) -> None:
+        """Hand over an answer; after an error nothing more is begun."""
+        with self._lock:
+            self._active -= 1
+            self.closed = self.closed or made.exception() is not None
         self._answers.put((number, made))
+        self.begin_another()
 
     def next_answer(self) -> tuple[int, Future[Answer]]:
         """Of the task that ends next."""
@@ -106,6 +118,13 @@ class _Shared(Generic[Answer]):
                 return self._answers.get(timeout=_PAUSE)
             except Empty:
                 continue
+
+
+def _failed(error: BaseException) -> Future[Any]:
+    """What raises an error when it is asked for."""
+    made: Future[Any] = Future()
+    made.set_exception(error)
+    return made
 
 
 class _Handing(Executor):

@@ -116,6 +116,7 @@ def test_an_error_is_raised_at_once_and_ends_the_other_tasks() -> None:
         raise InvalidInput("expected something else")
 
     def goes_on(executor: Executor) -> int:
+        assert list(in_order(abs, [-1], executor)) == [1]  # where the other begins
         assert failed.wait(60)
         try:
             return next(in_order(abs, [-1], executor))
@@ -127,10 +128,55 @@ def test_an_error_is_raised_at_once_and_ends_the_other_tasks() -> None:
 
     with ThreadPoolExecutor(2) as pool:
         with pytest.raises(InvalidInput, match="something else"):
-            list(side_by_side([fails, goes_on], pool))
+            list(side_by_side([goes_on, fails], pool))
         failed.set()
         assert done.wait(60)
     assert "nobody waits for" in str(ended[0])
+
+
+def test_after_an_error_no_task_is_begun() -> None:
+    begun: list[int] = []
+
+    def task(number: int, executor: Executor) -> int:
+        begun.append(number)
+        raise InvalidInput(f"expected another than {number}")
+
+    with ThreadPoolExecutor(2) as pool, pytest.raises(InvalidInput, match="another than 1"):
+        list(side_by_side([partial(task, number) for number in (1, 2, 3)], pool))
+    assert begun == [1]
+
+
+def test_a_task_that_cannot_be_begun_is_an_error_and_no_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[int] = []
+
+    class Thread(threading.Thread):
+        def start(self) -> None:
+            begun.append(1)
+            if len(begun) == 2:
+                raise RuntimeError("can't start new thread")
+            super().start()
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(abs, [-1, -2])) == [1, 2]  # its threads are there
+        monkeypatch.setattr(threading, "Thread", Thread)
+        each = side_by_side([lambda _: 1, lambda _: 2, lambda _: 3], pool)
+        assert next(each) == (0, 1)
+        with pytest.raises(RuntimeError, match="start new thread"):
+            next(each)
+    assert len(begun) == 2
+
+
+def test_a_task_is_begun_when_none_is_active_whatever_is_under_way() -> None:
+    workers = ByHand()
+    del workers.num_workers
+
+    def leaves(executor: Executor) -> int:
+        executor.submit(abs, -1)
+        return 1
+
+    assert list(side_by_side([leaves, leaves], workers)) == [(0, 1), (1, 1)]
 
 
 def test_of_what_is_lost_when_nobody_waits_nothing_is_said(
