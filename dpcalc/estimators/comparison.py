@@ -172,7 +172,12 @@ COMPETITORS: dict[str, Callable[[Problem, float], Array]] = {
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True)
-@click.option("--only", multiple=True, help="Data sets to work on now; all unless given.")
+@click.option(
+    "--only",
+    type=click.Choice(tuple(BOUNDS)),
+    multiple=True,
+    help="Data sets to work on now; all unless given.",
+)
 def main(folder: Path, out: Path, only: tuple[str, ...]) -> None:
     """Compare on every data set and write the page."""
     kept = out.with_suffix(".json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from click.testing import CliRunner
 
 from dpcalc.algorithms.problems.builtin import classification
 from dpcalc.estimators import comparison
@@ -19,6 +20,13 @@ def test_the_page_holds_means_and_spreads_of_the_cells_that_are_there():
     assert "| majority class | " + " | ".join(["0.7638"] * 6) + " |" in lines
     assert "| NetworkClassifier |  |  |  |  |  | 0.9200 ± 0.0000 |" in lines
     assert not any(line.startswith("| noisy gradient descent") for line in lines)
+
+
+def test_an_unknown_data_set_is_refused_with_the_known_ones(tmp_path):
+    given = [str(tmp_path), "--out", str(tmp_path / "page.md"), "--only", "Adult"]
+    refused = CliRunner().invoke(comparison.main, given)
+    assert refused.exit_code == 2
+    assert "'Adult' is not one of 'a9a', 'a8a', 'ijcnn1', 'adult'" in refused.output
 
 
 def test_the_lead_is_that_of_the_best_means_with_its_standard_error():
