@@ -167,8 +167,8 @@ def least_epsilon(total: Masses, step: float, delta: float) -> str:
 
 
 def rounded_up(epsilon: float) -> str:
-    """An ε in six digits."""
-    return str(_DIGITS.plus(Decimal(epsilon)))
+    """An ε in six digits, as a certificate writes numbers."""
+    return str(_DIGITS.plus(Decimal(epsilon))).lower()
 
 
 def _bits(log_tail: float, step: float) -> int:

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from dpcalc.certificates import checker, effort, meter, reading
+from dpcalc.certificates import checker, effort, grids, meter, reading
 from dpcalc.certificates.balls import integral, precision
 from dpcalc.certificates.checker import check, digest
 from dpcalc.certificates.effort import EFFORT
 from dpcalc.certificates.effort import effort as effort_of
-from dpcalc.certificates.grammar import Refused, work_is_limited
+from dpcalc.certificates.grammar import Refused, exact, work_is_limited
 from dpcalc.certificates.lattice import convolved, time_of_product
 from dpcalc.certificates.laws import acb, arb
 from dpcalc.cli.main import main
@@ -264,3 +264,15 @@ def test_work_by_parameters_is_limited_by_what_is_left_or_by_a_minute() -> None:
         Refused, match=r"take too long to compute: about [\d,]+ s, where at most 100 s"
     ):
         work_is_limited(10**8)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "written"),
+    [(3.955401e-7, "3.95541e-7"), (1.13739001e9, "1.13740e+9"), (2.5, "2.5")],
+)
+def test_a_larger_epsilon_is_written_so_that_the_checker_reads_it(
+    epsilon: float, written: str
+) -> None:
+    """Decimals below 1e-6 and from 1e6 on have an exponent; certificates have a small e."""
+    assert grids.rounded_up(epsilon) == written
+    assert exact(written) >= exact(epsilon.hex())
