@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -243,7 +243,7 @@ class Spent:
     """
 
     kind: str
-    guarantee: Guarantee
+    guarantee: Guarantee = field(compare=False)
     relation: str
     count: int
 
@@ -264,10 +264,10 @@ def _read(release: Description) -> tuple[str, Guarantee, str]:
     guarantee, relation = guarantee_from("release", release)
     try:
         named = _by_its_name(release)
-        kind = json.dumps(named, sort_keys=True, allow_nan=False, default=_plainly)
+        saved = json.loads(json.dumps(named, allow_nan=False, default=_plainly))
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"a release needs plain numbers, texts and lists: {error}") from None
-    return kind, guarantee, relation
+    return json.dumps(saved, sort_keys=True), guarantee, relation
 
 
 def _plainly(value: object) -> int | float | str:

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
@@ -234,7 +235,7 @@ class RDP(RenyiGuarantee):
                 f"RDP needs at least one order with its divergence; got {points!r}; try {{2: 0.1}}"
             )
         pairs = tuple(sorted(_point(order, beta) for order, beta in points.items()))
-        return cls(_interpolated(pairs), f"{len(pairs)} orders", pairs)
+        return cls(_Chords(pairs), f"{len(pairs)} orders", pairs)
 
     def renyi(self, order: float) -> float:
         """The curve at an order."""
@@ -277,22 +278,21 @@ def _point(order: float, divergence: float) -> tuple[float, float]:
     return order, at_least(checks.non_negative_or_infinite(name, divergence))
 
 
-def _interpolated(pairs: tuple[tuple[float, float], ...]) -> Callable[[float], float]:
-    orders = [order for order, _ in pairs]
+@dataclass(frozen=True, slots=True)
+class _Chords:
+    """The chords of (α-1)β(α) between points; two that join the same points are equal."""
 
-    def curve(order: float) -> float:
-        k = bisect_left(orders, order)
-        if k == len(pairs):
+    pairs: tuple[tuple[float, float], ...]
+
+    def __call__(self, order: float) -> float:
+        k = bisect_left(self.pairs, order, key=itemgetter(0))
+        if k == len(self.pairs):
             return math.inf
-        right_order, right = pairs[k]
-        if k == 0 or order == right_order:
+        right_order, right = self.pairs[k]
+        if k == 0 or order == right_order or not math.isfinite(right):
             return right
-        left_order, left = pairs[k - 1]
-        if not math.isfinite(right):
-            return right
+        left_order, left = self.pairs[k - 1]
         a, b = mpf(left_order) - 1, mpf(right_order) - 1
         x = mpf(order) - 1
         chord = (a * left * (b - x) + b * right * (x - a)) / (b - a)
         return round_up(chord / x)
-
-    return curve

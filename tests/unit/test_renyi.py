@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import pytest
 from hypothesis import given
@@ -162,3 +163,10 @@ def test_a_rest_beyond_the_doubles_is_no_error_where_large_noise_meets_large_ord
     found = poisson_subsampled_gaussian(sigma, rate, "add-remove").renyi(1 + excess)
     whole = (1 + excess) / 2 / sigma**2
     assert max(whole - math.log(1 / rate) * (1 + 2 / excess), 0.0) <= found <= whole * (1 + 1e-9)
+
+
+def test_curves_through_the_same_points_are_equal_and_travel() -> None:
+    curve = RDP.from_points({2: 0.25, 8: 1})
+    assert curve == RDP.from_points({8.0: 1.0, 2.0: 0.25})
+    assert curve != RDP.from_points({2: 0.25, 8: 2})
+    assert pickle.loads(pickle.dumps(curve)) == curve  # noqa: S301 - our own

@@ -35,6 +35,25 @@ def changed(**changes: Any) -> str:
     return resealed({name: value for name, value in record.items() if value is not ...})
 
 
+@pytest.mark.parametrize(
+    "release",
+    [
+        {"rdp": {2: 0.1, 16: 1}},
+        {"mechanism": "profile", "points": [[0.5, 0.1], [1, 0.01]]},
+        {"mechanism": "finite-distributions", "p": [0.5, 0.5], "q": [0.25, 0.75]}
+        | {"adjacency": "replace-one"},
+    ],
+)
+def test_what_was_read_is_equal_and_goes_on(release: dict[str, Any]) -> None:
+    """Orders are keys, which JSON has as texts: "16" before "2"."""
+    spent = Accountant(8.0, 1e-6).spend(release)
+    again = Accountant.from_json(spent.to_json())
+    assert (again, hash(again)) == (spent, hash(spent))
+    more = again.spend(release)
+    assert [kind.count for kind in more.releases] == [2]
+    assert Accountant.from_json(more.to_json()) == more
+
+
 def test_the_checksum_is_the_documented_one() -> None:
     assert Accountant.from_json(resealed(json.loads(TEXT))) == SPENT
 
