@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 from dpcalc.errors import InvalidInput, shortened
 from dpcalc.numerals import plain, ratio
@@ -130,5 +131,14 @@ _VECTORS = {
 def _wrong(name: str, value: object, needed: str, hint: str) -> InvalidInput:
     if hasattr(value, "__len__") and not isinstance(value, str | bytes) and name in _VECTORS:
         hint = f"one at a time; for several there is guarantee.{_VECTORS[name]}(...)"
+    if _is_beyond_doubles(value):
+        needed, hint = f"{needed}, that a double can stand for (up to 1.8e308)", ""
     tail = f"; {hint}" if hint else ""
     return InvalidInput(f"{name} needs {needed}; got {name}={shortened(repr(value))}{tail}")
+
+
+def _is_beyond_doubles(value: object) -> bool:
+    try:
+        return isinstance(value, int | Fraction) and not math.isfinite(float(value))
+    except OverflowError:
+        return True

@@ -132,6 +132,28 @@ def at_least(value: float) -> float:
     return float(value)
 
 
+def shown_at_least(value: float) -> float:
+    """A double that is not below a number as it was written, nor are the digits it is shown by.
+
+    The number itself if these digits are it, as those of 0.3 are, or if it is a mere double.
+    """
+    return value if _has_digits(value) else _beyond(value, at_least(value), math.inf)
+
+
+def shown_at_most(value: float) -> float:
+    """The same for a double, and digits, that are not above it."""
+    return value if _has_digits(value) else _beyond(value, at_most(value), -math.inf)
+
+
+def _has_digits(value: float) -> bool:
+    return not isinstance(value, Written) or Fraction(repr(float(value))) == Fraction(*ratio(value))
+
+
+def _beyond(value: float, double: float, end: float) -> float:
+    gap = Fraction(repr(double)) - Fraction(*ratio(value))
+    return math.nextafter(double, end) if (gap < 0 < end or end < 0 < gap) else double
+
+
 @lru_cache(maxsize=2**10)  # orders of divergences come again with every release
 def number(text: str) -> float:
     """A number as people write it.

@@ -91,11 +91,13 @@ def _draw(plan: Plan, delta: float, plot: Path, title: str) -> None:
 
 def record_of(plan: Plan, delta: float) -> dict[str, Any]:
     """The answer for JSON."""
+    from dpcalc.numerals import shown_at_least
     from dpcalc.report.enclosures import enclosure
     from dpcalc.report.records import attack_accuracy
 
     total = plan.total()
-    found: dict[str, Any] = {"epsilon": total.epsilon(delta), "delta": delta}
+    epsilon = total.epsilon(delta)
+    found: dict[str, Any] = {"epsilon": shown_at_least(epsilon), "delta": delta}
     found |= enclosure(total, delta)
     if "method" not in found and total.notion in _METHODS:
         found["method"] = _METHODS[total.notion]
@@ -109,7 +111,7 @@ def record_of(plan: Plan, delta: float) -> dict[str, Any]:
     }
     if plan.epsilon is not None:
         record["budget"] = {"epsilon": plan.epsilon, "delta": delta}
-        record["within_budget"] = found["epsilon"] <= plan.epsilon
+        record["within_budget"] = epsilon <= plan.epsilon
     return record
 
 

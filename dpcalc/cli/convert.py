@@ -166,6 +166,7 @@ def _converted(source: Guarantee, target: str, given: dict[str, Any]) -> dict[st
 def _approx(source: Guarantee, given: dict[str, Any]) -> dict[str, Any]:
     from dpcalc import checks
     from dpcalc.guarantees import ApproxDP
+    from dpcalc.numerals import shown_at_least
 
     if given["epsilon"] is not None:
         epsilon = checks.non_negative("epsilon", given["epsilon"])
@@ -178,7 +179,8 @@ def _approx(source: Guarantee, given: dict[str, Any]) -> dict[str, Any]:
     epsilon = source.epsilon(delta)
     if math.isinf(epsilon) and delta == 0:
         raise missing_delta(source.notion)
-    return {"epsilon": epsilon, "delta": delta, **_weaker(source, "bracket", delta)}
+    shown = shown_at_least(epsilon)
+    return {"epsilon": shown, "delta": delta, **_weaker(source, "bracket", delta)}
 
 
 def _weaker(source: Guarantee, enclosure: str, at: float) -> dict[str, str]:

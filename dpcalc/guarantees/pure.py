@@ -129,12 +129,11 @@ class ApproxDP(Guarantee):
     def delta(self, epsilon: float) -> float:
         """δ₀ from ε₀ on, more below it."""
         checks.non_negative_or_infinite("epsilon", epsilon)
-        if epsilon >= self.bound:
+        ctx, eps0 = context(), mpf(self.bound)  # not the double next to it
+        if mpf(epsilon) >= eps0:
             return self.failure
-        ctx = context()
         if self.bound == math.inf:
             return 1.0
-        eps0 = mpf(self.bound)
         rest = -ctx.expm1(mpf(epsilon) - eps0) / (1 + ctx.exp(-eps0))
         return min(1.0, round_up(self.failure + (1 - mpf(self.failure)) * rest))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcalc.guarantees import GDP, ApproxDP, Guarantee, PureDP
 from dpcalc.guarantees.attainment import is_attained
+from dpcalc.numerals import shown_at_most
 
 if TYPE_CHECKING:
     from dpcalc.accounting.enclosure import Bracket
@@ -29,7 +30,8 @@ def enclosure(guarantee: Guarantee, delta: float) -> dict[str, Any]:
         # Only at its own failure probability is the bound itself the exact value.
         own = guarantee.failure if isinstance(guarantee, ApproxDP) else 0.0
         stated = epsilon == guarantee.bound and delta == own
-        return _record(epsilon if stated else _below(epsilon, 2), WORST_CASE, "closed form")
+        lower = shown_at_most(epsilon) if stated else _below(epsilon, 2)
+        return _record(lower, WORST_CASE, "closed form")
     bracket = getattr(guarantee, "bracket", None)
     if bracket is None:
         return {}

@@ -213,3 +213,21 @@ def test_a_fraction_that_no_double_stands_for_is_refused_and_zero_is_not() -> No
             with pytest.raises(InvalidInput, match="needs a"):
                 check("x", value)
     assert checks.non_negative("x", zero) == checks.probability("x", zero) == 0.0
+
+
+def test_a_ratio_is_not_the_double_next_to_it() -> None:
+    """1/3 is above its double, at which the exact δ is that much above 0."""
+    third = Fraction(1, 3)
+    assert PureDP(third).delta(1 / 3) > 0
+    assert PureDP(third).delta(third) == PureDP(third).delta(math.nextafter(1 / 3, 1)) == 0
+    assert PureDP(0.25).delta(0.25) == 0
+    assert (PureDP(math.inf).delta(9), PureDP(math.inf).delta(math.inf)) == (1, 0)
+
+
+def test_what_no_double_can_stand_for_is_refused_as_that() -> None:
+    for large in (10**400, Fraction(10**400, 3)):
+        with pytest.raises(InvalidInput, match="a double can stand for") as refused:
+            checks.count("count", large)
+        assert "try" not in str(refused.value)
+    with pytest.raises(InvalidInput, match=r"got count=-1; try 10$"):
+        checks.count("count", -1)

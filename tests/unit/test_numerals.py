@@ -26,6 +26,8 @@ from dpcalc.numerals import (
     hint_of,
     number,
     ratio,
+    shown_at_least,
+    shown_at_most,
     size,
     spelt,
     spelt_size,
@@ -347,3 +349,12 @@ def test_a_size_that_is_asked_for_is_enough_when_typed(count: float) -> None:
         <= count
         <= size("memory", spelt_size(count, at_least=True))
     )
+
+
+@pytest.mark.parametrize("text", ["1/3", "2/3", "5/7", "0.33333333333333331", "0.1", "0.3", "1/4"])
+def test_digits_that_are_shown_are_on_the_safe_side(text: str) -> None:
+    """They are read as decimals; a number that has digits of its own keeps them."""
+    value, exact = number(text), Fraction(text)
+    above, below = (Fraction(repr(float(end(value)))) for end in (shown_at_least, shown_at_most))
+    assert below <= exact <= above
+    assert (below == above) == (text in ("0.1", "0.3", "1/4"))

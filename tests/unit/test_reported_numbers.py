@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 
 import pytest
@@ -158,3 +159,25 @@ def test_calibrate_names_its_options(run, line, words):
     status, out, err = run("calibrate", *line.split(), "--epsilon", "1", "--delta", "1e-5")
     assert (status, out) == (2, "")
     assert words in err
+
+
+@pytest.mark.parametrize(("ratio", "digits"), [("1/3", 0.33333333333333337), ("0.3", 0.3)])
+def test_a_ratio_is_reported_by_digits_that_are_not_below_it(run, tmp_path, ratio, digits):
+    """The checker, which reads them as decimals, agrees; the budget is the ratio itself."""
+    plan, certificate = tmp_path / "plan.toml", tmp_path / "certificate.json"
+    plan.write_text(f'epsilon = "{ratio}"\n[[release]]\npure = "{ratio}"\n')
+    status, out, _ = run("compose", plan, "--certify", certificate, "--json")
+    record = json.loads(out)
+    assert (status, record["certified"]["epsilon"], record["within_budget"]) == (0, digits, True)
+    assert record["certificate"]["upper"] == record["certificate"]["lower"] == "certified"
+    assert run("check", certificate)[0] == 0
+    convert = run("convert", "--pure", ratio, "--to", "approx", "--delta", "0", "--json")[1]
+    assert json.loads(convert)["certified"]["epsilon"] == digits
+
+
+def test_the_lower_end_of_a_ratio_is_not_above_it(run, tmp_path):
+    """5/7 is below its double."""
+    plan = tmp_path / "plan.toml"
+    plan.write_text('[[release]]\npure = "5/7"\n')
+    record = json.loads(run("compose", plan, "--json")[1])
+    assert record["certified"]["epsilon_lower"] == math.nextafter(5 / 7, 0)
