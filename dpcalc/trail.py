@@ -76,9 +76,12 @@ def open_trail(path: str | os.PathLike[str]) -> Iterator[tuple[Trail, list[dict[
     """A trail to append to, made if there is none, and the contents of its lines up to now.
 
     Raises:
-        InvalidInput: if another process holds it, or a line is not as it was written.
+        InvalidInput: if another process holds it, it is no regular file, or a line is not as it was
+            written.
     """
     refuse_pipe(path)
+    if Path(path).exists() and not Path(path).is_file():  # a device may have no end
+        raise InvalidInput(f"trail needs a regular file; got {str(path)!r}; name another file")
     with held_alone(path, "trail"), Path(path).open("ab+", buffering=0) as file:
         file.seek(0)
         whole = file.read()

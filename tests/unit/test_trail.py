@@ -161,3 +161,10 @@ def test_what_cannot_be_written_is_told(path: Path, monkeypatch: pytest.MonkeyPa
         trail.append({"a": 5})
     with open_trail(path) as (_, contents):
         assert contents == [*LINES, {"a": 5}]
+
+
+def test_a_device_or_a_folder_is_no_trail(tmp_path: Path) -> None:
+    """A device such as /dev/zero could be read without end."""
+    for path in (Path(os.devnull), tmp_path):
+        with pytest.raises(InvalidInput, match="trail needs a regular file"), open_trail(path):
+            pass
