@@ -95,8 +95,8 @@ def holds(certificate: Any, end: str, direction: str, how: Any) -> bool:
     """Whether δ(ε) is certainly on the right side of δ in one direction."""
     eps, delta = exact(certificate[end]["epsilon"]), exact(certificate["delta"])
     need(that=isinstance(how, dict) and isinstance(how.get("method"), str), got=how)
-    expected = effort_of(certificate, how)
-    with precision(whole(how.get("precision"), 53, BITS)), allowed(0.5 + SPREAD * expected):
+    bits = whole(how.get("precision"), 53, BITS)
+    with precision(bits), allowed(most_effort(certificate, how)):
         rounds = rounds_of(certificate["releases"], certificate["adjacency"], direction == "add")
         if how["method"] == "largest loss":
             fields(how, "method", "precision")
@@ -109,6 +109,11 @@ def holds(certificate: Any, end: str, direction: str, how: Any) -> bool:
         if not (above and value <= number(most)):
             raise Refused(f"δ({certificate[end]['epsilon']}) is not found to be as it is written")
     return exact(most) <= delta if end == "upper" else exact(least) > delta
+
+
+def most_effort(statement: dict[str, Any], how: Any) -> float:
+    """How much a piece of evidence may take in the end, in seconds."""
+    return 0.5 + SPREAD * effort_of(statement, how)
 
 
 def enclosure(rounds: Rounds, eps: Ball, how: dict[str, Any]) -> Ball:

@@ -8,10 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 from dpcalc.certificates.balls import precision
-from dpcalc.certificates.checker import enclosure, holds
+from dpcalc.certificates.checker import enclosure, holds, most_effort
 from dpcalc.certificates.grammar import Refused, exact, number
 from dpcalc.certificates.lattice import divergence
 from dpcalc.certificates.mechanisms import rounds_of
+from dpcalc.certificates.meter import Exhausted, allowed
 from dpcalc.certificates.methods import BOUNDS
 from dpcalc.certificates.outcomes import LONGEST
 from dpcalc.certificates.verdicts import Contradicted, NotCertified
@@ -62,7 +63,7 @@ def _by_methods(
         with precision(how["precision"]):
             try:
                 value = _value(statement, epsilon, direction, how)
-            except Refused as reason:  # it would take too long
+            except (Refused, Exhausted) as reason:  # it would take too long
                 seen = str(reason)
                 continue
             if not value.is_finite() or not value.rad() < 1:
@@ -84,9 +85,12 @@ def _value(statement: dict[str, Any], epsilon: str, direction: str, how: dict[st
     """What the checker will find."""
     if how["method"] == "lattice":
         total = lattice_masses(statement, direction, how)
+        if total is None:
+            raise Exhausted("a lattice would take too long to check")
         return divergence(total, number(epsilon), number(how["step"]))
-    rounds = rounds_of(statement["releases"], statement["adjacency"], direction == "add")
-    return enclosure(rounds, number(epsilon), {**how, "enclosure": None})
+    with allowed(most_effort(statement, how)):
+        rounds = rounds_of(statement["releases"], statement["adjacency"], direction == "add")
+        return enclosure(rounds, number(epsilon), {**how, "enclosure": None})
 
 
 def _bounded(statement: dict[str, Any]) -> bool:

@@ -14,11 +14,13 @@ from flint import arb
 
 from dpcalc.accounting.composition.sampled_blocks import block_size
 from dpcalc.certificates.balls import precision
+from dpcalc.certificates.checker import most_effort
 from dpcalc.certificates.chi_square import FIELDS, REACH
 from dpcalc.certificates.grammar import number
 from dpcalc.certificates.lattice import Masses, spread, summed
 from dpcalc.certificates.laws import Law, Rounds, Table
 from dpcalc.certificates.mechanisms import rounds_of
+from dpcalc.certificates.meter import Exhausted, allowed
 
 PERTURBED = frozenset({"exponentially-perturbed-update", "normally-perturbed-update"})
 """Mechanisms known by bounds of their divergences alone."""
@@ -132,8 +134,10 @@ def _divided(
 
 
 @lru_cache(maxsize=4)
-def masses(releases: str, adjacency: str, reverse: bool, how: str) -> Masses:
-    """What a lattice makes of releases; a few are kept, as δ is asked for at several ε.
+def masses(releases: str, adjacency: str, reverse: bool, how: str) -> Masses | None:
+    """What a lattice makes of releases, None if the checker would give it up.
+
+    A few are kept, as δ is asked for at several ε.
 
     Args:
         releases: of a certificate, as JSON.
@@ -141,10 +145,14 @@ def masses(releases: str, adjacency: str, reverse: bool, how: str) -> Masses:
         reverse: whether P is the law without the record.
         how: the lattice, as JSON.
     """
-    chosen = json.loads(how)
-    with precision(chosen["precision"]):
-        rounds = rounds_of(json.loads(releases), adjacency, reverse)
-        return summed(rounds, number(chosen["step"]), chosen["points"], chosen["reach"])
+    chosen, known = json.loads(how), json.loads(releases)
+    most = most_effort({"releases": known, "adjacency": adjacency}, chosen)
+    try:
+        with precision(chosen["precision"]), allowed(most):
+            rounds = rounds_of(known, adjacency, reverse)
+            return summed(rounds, number(chosen["step"]), chosen["points"], chosen["reach"])
+    except Exhausted:
+        return None
 
 
 def least_epsilon(total: Masses, step: float, delta: float) -> str:

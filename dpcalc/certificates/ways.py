@@ -29,6 +29,9 @@ _LARGEST_DIMENSION = 2_000
 _HOPELESS = 1.001
 """If δ is exceeded by this factor, lattices finer than the second do not help."""
 
+_SECOND = 2
+"""The lattice that an ε which it does show is taken from, or the one before."""
+
 _CLOSE = 1e-9
 """Relative distance to which an ε is searched."""
 
@@ -57,7 +60,7 @@ def by_pairs(
     if names & PERTURBED:
         if end == "lower":
             raise NotCertified("bounds of objective-perturbed updates say nothing about lower ends")
-        yield from _on_lattices(rounds, statement, epsilon, direction)
+        yield from on_lattices(statement, end, epsilon, direction)
         return
     if {"rdp", "zcdp"} & names:
         if end == "lower":
@@ -79,7 +82,7 @@ def by_pairs(
     if failed and (end == "lower" or exact(statement["delta"]) == 0):
         raise failed
     if end == "upper":
-        yield from _on_lattices(rounds, statement, epsilon, direction, seen)
+        yield from on_lattices(statement, end, epsilon, direction, seen)
 
 
 def by_chi_square(
@@ -138,11 +141,13 @@ def _order(rounds: Rounds, epsilon: str, given: list[str]) -> str:
     return min(orders, key=lambda order: bound(math.log(exact(order) - 1)))
 
 
-def _on_lattices(
-    rounds: Rounds, statement: dict[str, Any], epsilon: str, direction: str, reason: str = ""
+def on_lattices(
+    statement: dict[str, Any], _end: str, epsilon: str, direction: str, reason: str = ""
 ) -> Iterator[dict[str, Any]]:
     """Bounds from above, and what they show if they do not show this ε."""
     delta, eps = exact(statement["delta"]), number(epsilon)
+    with precision(64):
+        rounds = rounds_of(statement["releases"], statement["adjacency"], direction == "add")
     if delta == 0:
         raise NotCertified("at δ = 0 it takes losses that are bounded, with a sum of at most ε")
     if not all(law.bounds(arb(1), 2)[0] for law, _ in rounds):
@@ -152,24 +157,27 @@ def _on_lattices(
     known = list(lattices(statement, delta, direction == "add"))
     if not known:
         raise NotCertified(reason or "the rounds are too many for a lattice")
-    chosen = known[min(len(known), 2) - 1]
-    for found in known:
+    chosen: dict[str, Any] = {}
+    instead = ""
+    for tried, found in enumerate(known, start=1):
         yield found
         total = lattice_masses(statement, direction, found)
-        hopeless = divergence(total, eps, number(found["step"])) > _HOPELESS * number(
-            statement["delta"]
-        )
-        if found is chosen and hopeless:
+        if total is None:  # finer ones take longer
             break
-    total = lattice_masses(statement, direction, chosen)
-    instead = least_epsilon(total, float(chosen["step"]), float(delta))
+        if tried <= _SECOND:
+            chosen, instead = found, least_epsilon(total, float(found["step"]), float(delta))
+        value = divergence(total, eps, number(found["step"]))
+        if tried >= _SECOND and value > _HOPELESS * number(statement["delta"]):
+            break
+    if not chosen:
+        raise NotCertified(reason or "a lattice would take too long to check")
     shown = f"{float(exact(epsilon)):.7g}"
     seen = f"by what is proved of single updates here, δ({shown}) may be above δ"
     raise NotCertified(reason or seen, instead, chosen)
 
 
-def lattice_masses(statement: dict[str, Any], direction: str, how: dict[str, Any]) -> Masses:
-    """Masses of the sum on the lattice of a piece of evidence."""
+def lattice_masses(statement: dict[str, Any], direction: str, how: dict[str, Any]) -> Masses | None:
+    """Masses of the sum on the lattice of a piece of evidence, None if it takes too long to check."""
     releases, chosen = json.dumps(statement["releases"]), {**how, "enclosure": None}
     reverse = direction == "add"
     return masses(releases, statement["adjacency"], reverse, json.dumps(chosen, sort_keys=True))

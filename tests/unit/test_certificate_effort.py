@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import copy
 import json
+import re
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dpcalc.certificates import checker, effort, grids, meter, reading
+from dpcalc.certificates import checker, effort, grids, lattice, meter, reading
 from dpcalc.certificates.balls import integral, precision
+from dpcalc.certificates.certify import Certified, certify
 from dpcalc.certificates.checker import check, digest
 from dpcalc.certificates.effort import EFFORT
 from dpcalc.certificates.effort import effort as effort_of
+from dpcalc.certificates.evidence import evidence
 from dpcalc.certificates.grammar import Refused, exact, work_is_limited
 from dpcalc.certificates.lattice import convolved, time_of_product
 from dpcalc.certificates.laws import acb, arb
+from dpcalc.certificates.verdicts import NotCertified
+from dpcalc.certificates.ways import on_lattices
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
+from dpcalc.guarantees import compose
+from dpcalc.guarantees.mechanisms import finite_distributions, poisson_subsampled_gaussian
 
 LAPLACE = {"mechanism": "laplace", "epsilon": "0.1", "count": 3}
 SAMPLED = {"mechanism": "poisson-subsampled-gaussian", "noise_multiplier": "1", "rate": "0.01"}
@@ -266,13 +274,51 @@ def test_work_by_parameters_is_limited_by_what_is_left_or_by_a_minute() -> None:
         work_is_limited(10**8)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "written"),
-    [(3.955401e-7, "3.95541e-7"), (1.13739001e9, "1.13740e+9"), (2.5, "2.5")],
-)
-def test_a_larger_epsilon_is_written_so_that_the_checker_reads_it(
-    epsilon: float, written: str
+SMALL_LOSSES = [
+    (poisson_subsampled_gaussian(1.1, 1e-9, "add-remove"), 1),
+    (finite_distributions((0.5, 0.5), (0.5, 0.5), "add-remove"), 2),
+    (poisson_subsampled_gaussian(1e4, 1e-3, "add-remove"), 1),
+]
+"""No line shows their ε of 2e-7 at δ = 1e-12; a lattice shows a larger one."""
+
+
+def small_losses_certified() -> Certified:
+    grids.masses.cache_clear()
+    upper = compose(*SMALL_LOSSES).epsilon(1e-12)
+    return certify(SMALL_LOSSES, "add-remove", 1e-12, upper)
+
+
+def test_a_larger_epsilon_is_written_so_that_the_checker_reads_it() -> None:
+    """Six digits of a decimal below 1e-6 have an exponent; certificates have a small e."""
+    found = small_losses_certified()
+    assert re.search(r"ε = \d\.\d{5}e-7 is certified", found.upper)
+    assert check(found.certificate)
+    assert grids.rounded_up(1.13739001e9) == "1.13740e+9"
+    assert exact("1.13740e+9") == 1137400000
+
+
+def test_what_the_checker_would_give_up_is_not_certified(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rates of 1e-9 spread coefficients so widely that products took twelve times the estimate."""
+    monkeypatch.setattr(lattice, "time_of_product", lambda *_: 1e12)
+    assert small_losses_certified().certificate is None
+    grids.masses.cache_clear()
+
+
+def test_a_finer_lattice_that_takes_too_long_leaves_the_coarser_one(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Decimals below 1e-6 and from 1e6 on have an exponent; certificates have a small e."""
-    assert grids.rounded_up(epsilon) == written
-    assert exact(written) >= exact(epsilon.hex())
+    statement = {
+        "adjacency": "replace-one",
+        "releases": [{**SAMPLED, "count": 20}],
+        "delta": "1e-6",
+    }
+    coarse = next(grids.lattices(statement, Fraction("1e-6"), False))
+    size = 2 * coarse["reach"] + 1
+    monkeypatch.setattr(lattice, "time_of_product", lambda a, _: 0.0 if len(a) == size else 1e12)
+    grids.masses.cache_clear()
+    with precision(64), pytest.raises(NotCertified) as raised:
+        evidence(statement, "upper", "0.1", "both", on_lattices)
+    grids.masses.cache_clear()
+    assert raised.value.how["step"] == coarse["step"]
+    shown = evidence(statement, "upper", raised.value.instead, "both", on_lattices)
+    assert shown["step"] == coarse["step"]
