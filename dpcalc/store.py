@@ -177,17 +177,17 @@ def open_store(
         InvalidInput: if another process holds it, or it belongs to another plan or version, or is
             no store.
     """
+    needed = "--resume needs work that was begun; there is {}; leave --resume out to begin".format
     if resume and not is_there(path):
-        raise InvalidInput(
-            f"--resume needs work that was begun; there is no {str(path)!r}; leave --resume "
-            "out to begin"
-        )
+        raise InvalidInput(needed(f"no {str(path)!r}"))
     refuse_pipe(path)
     with (
         held_alone(path, option.lstrip("-"), secret=secret),
         contextlib.closing(_connected(path)) as connection,
     ):
         store = Store(Path(path), connection)
+        if resume and store.read(_PLAN) is None:
+            raise InvalidInput(needed(f"none in {str(path)!r}"))
         store.begin(plan)
         yield store
 

@@ -104,11 +104,11 @@ class _Shared(Generic[Answer]):
         self._ended(number, made)
 
     def _ended(self, number: int, made: Future[Answer]) -> None:
-        """Hand over an answer; after an error nothing more is begun."""
+        """Hand over an answer; after an error, which is the next to be seen, nothing more is begun."""
         with self._lock:
             self._active -= 1
+            self._answers.put((number, made))
             self.closed = self.closed or made.exception() is not None
-        self._answers.put((number, made))
         self.begin_another()
 
     def next_answer(self) -> tuple[int, Future[Answer]]:

@@ -11,6 +11,9 @@ from dpcalc.guarantees.pure import ApproxDP, PureDP
 
 TWO_VALUED = (ApproxDP, PureDP)
 
+_WHOLE = 2**53
+"""Whole numbers up to here are doubles."""
+
 
 def few_rounds(parts: Sequence[tuple[Guarantee, int]], delta: float) -> Bracket | None:
     """An enclosure of ε at next to no cost; None for other guarantees, many rounds, or odd numbers.
@@ -51,7 +54,3 @@ def _double(number: object) -> float | None:
     if type(number) is int and abs(number) <= _WHOLE:
         return float(number)
     return None
-
-
-_WHOLE = 2**53
-"""Whole numbers up to here are doubles."""

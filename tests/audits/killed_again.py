@@ -235,7 +235,7 @@ def main(times: int, seconds: float, size: str, template: list[str]) -> None:
     words = [word.format(size=size) for word in template]
     deaths = killed(times, seconds, words)
     os.environ["PAUSE"] = "0"
-    more = ["--resume"] if STORE.exists() else []  # all were killed before there was one
+    more = ["--resume"] if "plan" in kept(STORE) else []  # all were killed before there was one
     status = finished([*words, *more], Path("ended")), finished(plain(words), Path("alone"))
     if status[0] != status[1] or status[0] not in (0, 1, 3):
         raise SystemExit(f"status {status[0]} at the end, {status[1]} in one go")

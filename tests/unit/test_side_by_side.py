@@ -146,6 +146,26 @@ def test_after_an_error_no_task_is_begun() -> None:
     assert begun == [1]
 
 
+def test_the_error_that_ends_the_others_is_the_one_that_is_seen() -> None:
+    """Others end because of it, and may do so before it is asked for."""
+    ready = threading.Event()
+
+    def goes_on(executor: Executor) -> int:
+        list(in_order(abs, [-1], executor))
+        ready.set()
+        while True:
+            list(in_order(abs, [-1], executor))
+
+    def fails(executor: Executor) -> int:
+        assert ready.wait(60)
+        raise InvalidInput("expected something else")
+
+    for _ in range(20):
+        ready.clear()
+        with ThreadPoolExecutor(2) as pool, pytest.raises(InvalidInput, match="something else"):
+            list(side_by_side([goes_on, fails], pool))
+
+
 def test_a_task_that_cannot_be_begun_is_an_error_and_no_wait(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -364,3 +364,15 @@ def test_an_interruption_before_any_piece_says_what_the_file_holds(
     with kept_work(file, PLAN, resume=True) as store:
         assert store is not None
         assert store.finished() == 0
+
+
+def test_what_holds_no_work_is_not_resumed(tmp_path: Path) -> None:
+    """An emptied store is closed, not empty; without ``--resume`` a file that is made ahead begins."""
+    file = tmp_path / "kept"
+    file.touch()
+    with pytest.raises(InvalidInput, match="there is none in"), open_store(file, PLAN, resume=True):
+        pass
+    with open_store(file, PLAN) as store:
+        store.write("one", {})
+    with open_store(file, PLAN, resume=True) as store:
+        assert store.finished() == 1
