@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from functools import partial
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -146,9 +148,18 @@ def test_after_an_error_no_task_is_begun() -> None:
     assert begun == [1]
 
 
-def test_the_error_that_ends_the_others_is_the_one_that_is_seen() -> None:
-    """Others end because of it, and may do so before it is asked for."""
-    ready = threading.Event()
+def test_the_error_that_ends_the_others_is_the_one_that_is_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Others end because of it: not before it is there, however long that takes."""
+    ready, ended = threading.Event(), threading.Event()
+
+    class Slow(SimpleQueue[Any]):
+        def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+            if isinstance(item[1].exception(), InvalidInput):
+                ended.wait(0.3)  # time enough for the other, if it knew by now
+            super().put(item, block, timeout)
+            ended.set()
 
     def goes_on(executor: Executor) -> int:
         list(in_order(abs, [-1], executor))
@@ -160,10 +171,10 @@ def test_the_error_that_ends_the_others_is_the_one_that_is_seen() -> None:
         assert ready.wait(60)
         raise InvalidInput("expected something else")
 
-    for _ in range(20):
-        ready.clear()
-        with ThreadPoolExecutor(2) as pool, pytest.raises(InvalidInput, match="something else"):
-            list(side_by_side([goes_on, fails], pool))
+    module = importlib.import_module("dpcalc.execution.side_by_side")
+    monkeypatch.setattr(module, "SimpleQueue", Slow)
+    with ThreadPoolExecutor(2) as pool, pytest.raises(InvalidInput, match="something else"):
+        list(side_by_side([goes_on, fails], pool))
 
 
 def test_a_task_that_cannot_be_begun_is_an_error_and_no_wait(
