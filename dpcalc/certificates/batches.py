@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from flint import acb, arb
 
+from dpcalc.certificates import sectors
 from dpcalc.certificates.above_zero import ALL, Share, above_zero
 from dpcalc.certificates.balls import Ball, ball, tail
 from dpcalc.certificates.laws import Law, either_way
@@ -99,6 +100,7 @@ def without_replacement(mu: Ball, q: Ball) -> Law:
             strip=one_sided.strip,
             along=lambda c: in_one(mu, q, c, ALL),
             turned=lambda *angles: of_batches(mu, q, idle(mu, q), *angles),
+            sector=lambda *angles: sectors.of_batches(mu, q, idle(mu, q), *angles),
             chi_square=q * q * (mu * mu).expm1(),
             cost=1000,
         )

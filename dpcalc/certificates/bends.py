@@ -11,8 +11,8 @@ from dpcalc.certificates.curve import NEAR
 from dpcalc.certificates.grammar import exact, number
 from dpcalc.certificates.laws import Rounds
 
-FEW, MANY, _MOST_NODES = 12, 200, 4_000
-"""Of more than few rounds a line takes less, if there is one; and nodes that still take seconds."""
+FEW, _MOST_NODES = 12, 1_000
+"""Of more than few rounds a line takes less, if there is one; of more nodes, one in cells."""
 
 _TOLERANCES = 1e-9, 1e-16
 """Relative errors aimed at, one after the other while a number is not decided."""
@@ -29,23 +29,20 @@ _HALF, _MIDDLE = (NEAR - 1) / (2 * NEAR), (NEAR + 1) / (2 * NEAR)
 _VERTICES = range(-8, 5)
 """Logarithms of real parts to base 2 that are tried."""
 
-_SPARE_BITS = 24
+SPARE_BITS = 24
 """Of precision, next to those of an error."""
 
 
-def bends(
-    rounds: Rounds, statement: dict[str, Any], epsilon: str, numbers: range = range(FEW + 1)
-) -> Iterator[dict[str, Any]]:
+def bends(rounds: Rounds, statement: dict[str, Any], epsilon: str) -> Iterator[dict[str, Any]]:
     """Hyperbolas one after the other, each with a smaller error; none where they would not serve.
 
     Args:
         rounds: laws with numbers of rounds.
         statement: adjacency, releases and delta of a certificate.
         epsilon: where δ(ε) is asked for, as an exact number.
-        numbers: of rounds for which they are tried.
     """
     delta, eps, total = exact(statement["delta"]), exact(epsilon), sum(n for _, n in rounds)
-    known = total in numbers and all(law.turned for law, _ in rounds)
+    known = total <= FEW and all(law.turned for law, _ in rounds)
     if delta == 0 or eps <= 0 or not known:
         return
     rates = [float(number(release["rate"])) for release in statement["releases"]]
@@ -54,7 +51,7 @@ def bends(
         with precision(64):
             found = _hyperbola(rounds, float(f"{float(eps):.3g}"), max(_even(rates), 1e-9), small)
         if found:
-            bits = math.ceil(small / math.log(2)) + total.bit_length() + _SPARE_BITS
+            bits = math.ceil(small / math.log(2)) + total.bit_length() + SPARE_BITS
             yield {"method": "hyperbola", "precision": bits, **found}
 
 

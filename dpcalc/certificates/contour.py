@@ -122,14 +122,14 @@ class Chooser:
         if (place, k) not in self._small:
             split = [(in_parts(law, arb(place)), n) for law, n in self._rounds]
             bound = sums_of_small(split, arb(self._eps), arb(_ORDERS[k])).upper()
-            self._small[place, k] = _log(bound) if bound.is_finite() else math.inf
+            self._small[place, k] = log(bound) if bound.is_finite() else math.inf
         return self._small[place, k]
 
     def _lead(self, c: float) -> float:
         """Logarithm of the summed loss's moment, times e^{-cε}."""
         if c not in self._known:
             z = acb(c)
-            logs = (n * _log(law.moment(z)) for law, n in self._rounds)
+            logs = (n * log(law.moment(z)) for law, n in self._rounds)
             self._known[c] = math.fsum(logs) - c * self._eps
         return self._known[c]
 
@@ -171,7 +171,7 @@ class Chooser:
             y *= 2
             if y == _HIGH and beyond(_FARTHEST) > log_tolerance:  # it does not fall, or too slowly
                 return _FARTHEST * 1e6
-        return _first(lambda height: beyond(height) <= log_tolerance, y / 2, y)
+        return first(lambda height: beyond(height) <= log_tolerance, y / 2, y)
 
     def _above(self, c: float, y: float) -> float:
         """Logarithm of the bound on the moment beyond a height, less what stays at loss 0."""
@@ -193,7 +193,7 @@ class Chooser:
         law, count = self._rounds[k]
         if law.small or law.strip == 0 or not law.still > 0:
             return nodes + 1
-        small = _log(law.still) - _QUIET - math.log(count)
+        small = log(law.still) - _QUIET - math.log(count)
 
         def quiet(y: float) -> bool:
             return self._beyond(k, c, y)[0] <= small
@@ -203,7 +203,7 @@ class Chooser:
         y = step
         while not quiet(y):
             y *= 2
-        return min(nodes + 1, math.ceil(_first(quiet, y / 2, y) / step))
+        return min(nodes + 1, math.ceil(first(quiet, y / 2, y) / step))
 
     def _beyond(self, k: int, c: float, y: float) -> tuple[float, float]:
         """Logarithm of the bound on a law's moment beyond a height, and a shift that makes it small."""
@@ -211,7 +211,7 @@ class Chooser:
 
         @cache
         def bound(shift: float) -> float:
-            return _log(law.beyond(arb(c), arb(y), arb(shift)))
+            return log(law.beyond(arb(c), arb(y), arb(shift)))
 
         if law.strip == 0:
             return bound(0.0), 0.0
@@ -255,9 +255,9 @@ def _log_expm1(x: float) -> float:
     return math.log(math.expm1(x)) if x > 0 else -math.inf
 
 
-def _first(holds: Callable[[float], bool], low: float, high: float) -> float:
+def first(holds: Callable[[float], bool], low: float, high: float, steps: int = 4) -> float:
     """About where it begins to hold, from the side where it does."""
-    for _ in range(4):
+    for _ in range(steps):
         middle = (low + high) / 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
@@ -268,7 +268,8 @@ def _next_to(at: int) -> list[int]:
     return [at, *(j for j in (at - 1, at + 1) if 0 <= j < len(_HEIGHTS))]
 
 
-def _log(value: Any) -> float:
+def log(value: Any) -> float:
+    """The logarithm of an upper bound of a modulus, infinite where nothing is known."""
     log = float(abs(value).upper().log())
     return math.inf if math.isnan(log) else log
 

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from dpcalc.certificates.cells import CELLS
 from dpcalc.certificates.chi_square import BLOCKS, FIELDS, REACH
 from dpcalc.certificates.grammar import BITS, NODES, ROWS, Refused
 from dpcalc.certificates.lattice import LARGEST
@@ -20,6 +21,9 @@ from dpcalc.certificates.prices import Price, cost_of, digits, field, length, si
 
 EFFORT = 300.0
 """The most seconds that the evidence of a file may take, unless more are asked for."""
+
+PER_CELL = 2
+"""How many moments take about as long as what a cell needs."""
 
 
 def affordable(certificates: Iterable[Any], most: float) -> None:
@@ -171,6 +175,14 @@ def hyperbola(laws: Laws, how: Any, bits: int) -> float:
     return nodes * sum(law.turned + 4 * function(bits) for law, _ in laws)
 
 
+def in_cells(laws: Laws, how: Any, bits: int) -> float:
+    """Moments at all nodes, and on all cells with what they and their derivatives are bounded by."""
+    nodes, cells = size(field(how, "nodes"), NODES), size(field(how, "cells"), CELLS)
+    if not (nodes and cells):
+        return 0.0
+    return (nodes + 2 * PER_CELL * cells) * sum(law.path + 4 * function(bits) for law, _ in laws)
+
+
 METHODS: dict[str, Callable[[Laws, Any, int], float]] = {
     "line": line,
     "parted line": parted_line,
@@ -180,5 +192,6 @@ METHODS: dict[str, Callable[[Laws, Any, int], float]] = {
     "chi-square in parts": in_parts,
     "one round": lambda laws, *_: 2 * sum(law.point for law, _ in laws[:1]),
     "hyperbola": hyperbola,
+    "hyperbola in cells": in_cells,
     "order": lambda laws, *_: sum(law.moment for law, _ in laws),
 }

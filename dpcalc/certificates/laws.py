@@ -36,6 +36,19 @@ class Turned:
     largest: Ball = field(compare=False)  # bounds all moduli
 
 
+@dataclass(frozen=True, slots=True)
+class Sector:
+    """A moment where heights are not below 0 and real parts positive, and do not grow too fast."""
+
+    exactly: tuple[Any, ...]  # tells it from others
+    moment: Callable[[Ball], Ball] = field(compare=False)
+    slope: Callable[[Ball], Ball] = field(compare=False)  # its derivative
+    bend: Callable[[Ball, Ball], Ball] = field(compare=False)  # bounds its second derivative
+    beyond: Callable[[Ball, Ball], Ball] = field(
+        compare=False
+    )  # and it, where Re z, Im z are larger
+
+
 class Law(NamedTuple):
     """One round's loss L under P."""
 
@@ -55,6 +68,7 @@ class Law(NamedTuple):
     along: Callable[[Ball], Quadrature] | None = None  # the moments on a line, of all at once
     small_along: Callable[[Ball], Quadrature] | None = None  # and of the ``small`` part
     turned: Callable[[Ball, Ball, Ball], Turned] | None = None  # by vertex, turn and ray
+    sector: Callable[..., Sector] | None = None  # of rare samples, by what sectors.py says of paths
     cost: int = 1  # about how many exponentials a moment takes
     setup: int = 0  # and how many its bounds take once
 

@@ -11,6 +11,8 @@ from typing import Any
 from flint import arb
 
 from dpcalc.certificates.balls import Ball
+from dpcalc.certificates.cells import FIELDS as CELLS
+from dpcalc.certificates.cells import by_cells
 from dpcalc.certificates.chi_square import FIELDS, PARTED, chi_square
 from dpcalc.certificates.curve import FIELDS as PLACES
 from dpcalc.certificates.curve import on_a_curve
@@ -41,6 +43,7 @@ METHODS: dict[str, tuple[tuple[str, ...], Callable[..., Ball]]] = {
     "outcomes": ((), over_outcomes),
     "bounded": ((), bounded),
     "hyperbola": (PLACES, on_a_curve),
+    "hyperbola in cells": (CELLS, by_cells),
     "order": (("order",), order),
     "lattice": (("step", "points", "reach"), lattice),
     "chi-square": (FIELDS, chi_square),

@@ -27,6 +27,7 @@ class Price(NamedTuple):
     merged: bool = False  # whether it makes one law with others of its kind
     node: float = 0  # one value on a line, if they have a quadrature in common
     turned: float = 0  # one value on a hyperbola
+    path: float = 0  # and over a path, for which it is made of parts
 
 
 def field(table: Any, name: str) -> Any:
@@ -96,7 +97,8 @@ def poisson(release: Any, bits: int, ordered: bool) -> Price:
     height = min(1.0, 0.5 / mu)
     points = 2 * (math.sqrt(1.5 * bits) + 3 + 2 * mu) * (0.7 * bits + 14) / (6 * height)
     law = in_common(points, bits, integral(bits, 3 if ordered else 5, 6))
-    return law._replace(point=40 * function(bits), turned=integral(bits, 3, 6))
+    path = integral(bits, 3, 3.5) if ordered else integral(bits, 5, 6)
+    return law._replace(point=40 * function(bits), turned=integral(bits, 3, 6), path=path)
 
 
 def fixed_size(release: Any, bits: int, _: bool) -> Price:
@@ -104,7 +106,8 @@ def fixed_size(release: Any, bits: int, _: bool) -> Price:
     mu, lost = min(about(field(release, "mu")), 1e6), 0.7 * bits + 14
     reach = (math.sqrt(1.5 * bits) + 3 + 2 * mu) * max(1.0, 1.4 * mu)
     law = in_common(2 * (lost + reach) * lost / 4.4, bits, 4 * integral(bits, 3, 12))
-    return law._replace(point=20 * function(bits), turned=integral(bits, 3, 6))
+    each = integral(bits, 3, 6)
+    return law._replace(point=20 * function(bits), turned=each, path=each)
 
 
 def mixture(release: Any, bits: int, _: bool) -> Price:

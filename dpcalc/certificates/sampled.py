@@ -11,6 +11,7 @@ from functools import partial
 
 from flint import acb, arb, ctx
 
+from dpcalc.certificates import sectors
 from dpcalc.certificates.balls import Ball, ball, integral, tail
 from dpcalc.certificates.laws import Law, Table
 from dpcalc.certificates.quadrature import Quadrature, aliases, digits
@@ -145,5 +146,8 @@ def sampled(mu: Ball, q: Ball, above: int, below: int) -> Law:
         bounds=bounds,
         strip=1.57 / float(mu),
         turned=None if below else partial(of_removal, mu, q),
+        sector=partial(sectors.of_replacement if below else sectors.of_removal, mu, q)
+        if above
+        else None,
         cost=500,
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 from flint import arb
 
 from dpcalc.certificates.balls import precision
-from dpcalc.certificates.bends import FEW, MANY, bends
+from dpcalc.certificates.bends import FEW, bends
 from dpcalc.certificates.chi_square import PARTED, at, followed
 from dpcalc.certificates.contour import lowest
 from dpcalc.certificates.grammar import exact, number
@@ -20,6 +21,7 @@ from dpcalc.certificates.laws import Rounds
 from dpcalc.certificates.lines import endless, lines
 from dpcalc.certificates.mechanisms import rounds_of
 from dpcalc.certificates.outcomes import MOST, summands
+from dpcalc.certificates.rare_bends import rare_bends
 from dpcalc.certificates.renyi import at_an_order
 from dpcalc.certificates.verdicts import NotCertified
 
@@ -69,16 +71,15 @@ def by_pairs(
             given = [row[0] for r in statement["releases"] for row in r.get("orders", ())]
             yield {"method": "order", "precision": bits, "order": _order(rounds, epsilon, given)}
         return
-    yield from bends(rounds, statement, epsilon)
+    curves = chain(bends(rounds, statement, epsilon), rare_bends(statement, epsilon, direction))
     failed, seen = None, "the enclosure on a line does not decide"
-    more = bends(rounds, statement, epsilon, range(FEW + 1, MANY + 1))
-    if endless(rounds, statement, epsilon, direction):
-        yield from more
+    if sum(n for _, n in rounds) <= FEW or endless(rounds, statement, epsilon, direction):
+        yield from curves
     try:
         yield from lines(rounds, statement, epsilon, direction, bits)
     except NotCertified as reason:
         failed, seen = reason, str(reason)
-    yield from more
+    yield from curves
     if failed and (end == "lower" or exact(statement["delta"]) == 0):
         raise failed
     if end == "upper":

@@ -11,13 +11,11 @@ import pytest
 from flint import acb, arb
 from scipy.integrate import quad
 
-from dpcalc.certificates import lines
 from dpcalc.certificates.balls import precision
 from dpcalc.certificates.certify import CERTIFIED, Certified, certify
 from dpcalc.certificates.checker import check, digest, enclosure
 from dpcalc.certificates.grammar import Refused
 from dpcalc.certificates.sampled import sampled
-from dpcalc.certificates.ways import by_pairs
 from dpcalc.guarantees.composition import Composition
 from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian
 
@@ -161,28 +159,3 @@ def test_by_addition_and_replacement_it_is_refused() -> None:
     for sides in ((0, 1), (1, 1)):
         with pytest.raises(Refused, match="vertical lines alone"):
             enclosure([(sampled(arb(1), arb("0.01"), *sides), 2)], arb(1), how)
-
-
-def test_more_rounds_whose_line_would_be_too_long_are_certified_by_a_hyperbola(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Twenty of a rate of 1e-5 need more than 40,000 nodes; here a line may have fewer."""
-    monkeypatch.setattr(lines, "_MOST_NODES", 100)
-    part = poisson_subsampled_gaussian(0.5, 0.05, "add-remove")
-    bracket = Composition(((part, 13),)).bracket(1e-6)
-    certified = certify([(part, 13)], "add-remove", 1e-6, bracket.upper, bracket.lower)
-    assert (certified.upper, certified.lower) == (CERTIFIED, CERTIFIED)
-    assert certified.certificate is not None
-    assert certified.certificate["lower"]["evidence"]["remove"]["method"] == "hyperbola"
-    assert len(check(certified.certificate)) == 2
-
-
-@pytest.mark.parametrize(("rate", "first"), [("0.00001", "hyperbola"), ("0.001", "line")])
-def test_a_hyperbola_goes_first_where_a_line_would_need_too_many_nodes(
-    rate: str, first: str
-) -> None:
-    """A smoothed line, of fewer nodes, leaves more of δ open than the two ends of an enclosure."""
-    mechanism = {"mechanism": "poisson-subsampled-gaussian", "noise_multiplier": "1", "rate": rate}
-    releases = [{**mechanism, "count": 20}]
-    statement = {"adjacency": "add-remove", "releases": releases, "delta": "1e-6"}
-    assert next(by_pairs(statement, "upper", "0.0002", "remove"))["method"] == first
