@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from flint import acb, arb
 
-from dpcalc.certificates import sectors
 from dpcalc.certificates.above_zero import ALL, Share, above_zero
 from dpcalc.certificates.balls import Ball, ball, tail
 from dpcalc.certificates.laws import Law, either_way
 from dpcalc.certificates.quadrature import Quadrature
 from dpcalc.certificates.rays import of_batches
 from dpcalc.certificates.sampled import between, far_enough, sampled
+from dpcalc.certificates.sectors import batches_sector
 
 
 def outside_above(mu: Ball, k: Ball, shift: Ball, reach: Ball) -> Ball:
@@ -100,7 +100,7 @@ def without_replacement(mu: Ball, q: Ball) -> Law:
             strip=one_sided.strip,
             along=lambda c: in_one(mu, q, c, ALL),
             turned=lambda *angles: of_batches(mu, q, idle(mu, q), *angles),
-            sector=lambda *angles: sectors.of_batches(mu, q, idle(mu, q), *angles),
+            sector=lambda *angles: batches_sector(mu, q, idle(mu, q), *angles),
             chi_square=q * q * (mu * mu).expm1(),
             cost=1000,
         )

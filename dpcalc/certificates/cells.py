@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from flint import acb, arb, ctx
 
 from dpcalc.certificates.balls import Ball, precision, product
-from dpcalc.certificates.curve import NEAR, Bend
+from dpcalc.certificates.curve import Bend, Weights, nodes, places
 from dpcalc.certificates.grammar import NODES, need, positive, whole
 from dpcalc.certificates.laws import Rounds, Sector
 from dpcalc.certificates.rays import exactly
@@ -29,13 +29,12 @@ COARSE = 64
 
 
 Known = tuple[tuple[Sector, int], ...]
-Weights = list[tuple[Ball, Ball]]
 
 
 class Sum(NamedTuple):
     """What the sum along a hyperbola needs; the same for every ε."""
 
-    terms: Weights  # z and the weight of e^{-zε}; the real part counts
+    terms: Weights
     missed: Weights  # a real part x and the weight of e^{-xε}, added in an error
 
 
@@ -50,9 +49,9 @@ def by_cells(rounds: Rounds, eps: Ball, *chosen: Any) -> Ball:
             of an edge.
     """
     need(that=all(law.sector for law, _ in rounds), got="laws that are not known in sectors")
-    *angles, step, nodes, cells = chosen
+    *angles, step, most, cells = chosen
     vertex, turn, *corners, h = map(positive, (*angles, step))
-    last, number = whole(nodes, 1, NODES), whole(cells, 1, CELLS)
+    last, number = whole(most, 1, NODES), whole(cells, 1, CELLS)
     if not eps >= 0:
         return arb.nan()
     known = tuple((law.sector(vertex, turn, *corners), n) for law, n in rounds if law.sector)
@@ -65,15 +64,8 @@ def by_cells(rounds: Rounds, eps: Ball, *chosen: Any) -> Ball:
 @lru_cache(maxsize=2)
 def summed(known: Known, bend: Bend, last: int, cells: int, _bits: int) -> Sum:
     """Nodes of the trapezoidal rule on a hyperbola, and what it misses; kept for other ε."""
-    most, h = bend.turn, bend.step
-    scale, half = bend.vertex / most.sin(), most * (NEAR - 1) / (2 * NEAR)
-    beta, terms = arb.pi() / 2 - most * (NEAR + 1) / (2 * NEAR), []
-    for j in range(last + 1):
-        w = acb(h * j, beta)
-        z = scale * w.cosh()
-        weight = scale * w.sinh() / (acb(0, 1) * z * (z + 1)) * h / arb.pi()
-        moment = product(each.moment(z) ** n for each, n in known)
-        terms.append((z, weight * moment / (2 if j == 0 else 1)))
+    (scale, beta, half), h = places(bend), bend.step
+    terms = nodes(known, bend, last)
     with precision(COARSE):
         low, high, end = beta - half, beta + half, h * last
         real_part, height = scale * end.cosh() * high.cos(), scale * end.sinh() * low.sin()

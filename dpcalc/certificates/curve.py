@@ -6,6 +6,7 @@ a cos β at most ``vertex``, and β a little less than a right angle; nothing on
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from flint import acb, arb, ctx
 
 from dpcalc.certificates.balls import Ball, product
 from dpcalc.certificates.grammar import NODES, need, positive, whole
-from dpcalc.certificates.laws import Rounds, Turned
+from dpcalc.certificates.laws import Rounds, Sector, Turned
 from dpcalc.certificates.rays import exactly
 
 FIELDS = "vertex", "turn", "ray", "step", "nodes"
@@ -33,10 +34,14 @@ class Bend:
     step: Ball = field(compare=False)
 
 
+Weights = list[tuple[Ball, Ball]]
+"""z and the weight of e^{-zε}; the real part counts."""
+
+
 class Curve(NamedTuple):
     """What the sum along a hyperbola needs; the same for every ε."""
 
-    terms: list[tuple[Ball, Ball]]  # z and the weight of e^{-zε}; the real part counts
+    terms: Weights
     error: Ball  # of the sum over all nodes
     cut: Ball  # bounds what further nodes add for ε = 0
     real_part: Ball  # of the last node
@@ -52,26 +57,39 @@ def on_a_curve(rounds: Rounds, eps: Ball, *chosen: Any) -> Ball:
             that of the line over which moments are integrated, the step of the rule, its last node.
     """
     need(that=all(law.turned for law, _ in rounds), got="laws known on vertical lines alone")
-    *angles, step, nodes = chosen
+    *angles, step, most = chosen
     vertex, turn, ray, h = map(positive, (*angles, step))
     known = tuple((law.turned(vertex, turn, ray), n) for law, n in rounds if law.turned)
     bend = Bend(exactly(vertex, turn, h), vertex, turn, h)
-    return along(curve(known, bend, whole(nodes, 1, NODES), ctx.prec), eps)
+    return along(curve(known, bend, whole(most, 1, NODES), ctx.prec), eps)
+
+
+def places(bend: Bend) -> tuple[Ball, Ball, Ball]:
+    """Of a strip: a, the β in its middle, and half its width."""
+    most = bend.turn
+    middle, half = most * (NEAR + 1) / (2 * NEAR), most * (NEAR - 1) / (2 * NEAR)
+    return bend.vertex / most.sin(), arb.pi() / 2 - middle, half
+
+
+def nodes(known: Iterable[tuple[Turned | Sector, int]], bend: Bend, last: int) -> Weights:
+    """Nodes of the rule, the first one with half its weight, with powers of moments."""
+    (scale, beta, _), terms, known = places(bend), [], list(known)
+    for j in range(last + 1):
+        w = acb(bend.step * j, beta)
+        z = scale * w.cosh()
+        weight = scale * w.sinh() / (acb(0, 1) * z * (z + 1)) * bend.step / arb.pi()
+        moment = product(each.moment(z) ** n for each, n in known)
+        terms.append((z, weight * moment / (2 if j == 0 else 1)))
+    return terms
 
 
 @lru_cache(maxsize=2)
 def curve(known: tuple[tuple[Turned, int], ...], bend: Bend, last: int, _bits: int) -> Curve:
     """Nodes of the trapezoidal rule on a hyperbola, and what it misses; kept for other ε."""
-    start, most, h = bend.vertex, bend.turn, bend.step
+    most, h = bend.turn, bend.step
     size = product(each.largest**n for each, n in known)
-    scale, half = start / most.sin(), most * (NEAR - 1) / (2 * NEAR)
-    beta, terms = arb.pi() / 2 - most * (NEAR + 1) / (2 * NEAR), []
-    for j in range(last + 1):
-        w = acb(h * j, beta)
-        z = scale * w.cosh()
-        weight = scale * w.sinh() / (acb(0, 1) * z * (z + 1)) * h / arb.pi()
-        moment = product(each.moment(z) ** n for each, n in known)
-        terms.append((z, weight * moment / (2 if j == 0 else 1)))
+    scale, beta, half = places(bend)
+    terms = nodes(known, bend, last)
     edges = size / (2 * scale) * (1 / most.sin() + 1 / (most / NEAR).sin())
     return Curve(
         terms,

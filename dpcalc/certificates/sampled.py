@@ -8,14 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 from flint import acb, arb, ctx
 
-from dpcalc.certificates import sectors
 from dpcalc.certificates.balls import Ball, ball, integral, tail
 from dpcalc.certificates.laws import Law, Table
 from dpcalc.certificates.quadrature import Quadrature, aliases, digits
 from dpcalc.certificates.rays import of_removal
+from dpcalc.certificates.sectors import removal_sector, replacement_sector
 
 
 def between(f: Callable[[Ball, bool], Ball], start: Ball, end: Ball) -> Ball:
@@ -87,6 +88,15 @@ def over_a_line(
     return Quadrature(2 * each_side + 1, terms, error)
 
 
+def off_lines(mu: Ball, q: Ball, above: int, below: int) -> dict[str, Any]:
+    """What a law has for hyperbolas."""
+    if not above:
+        return {}
+    if below:
+        return {"sector": partial(replacement_sector, mu, q)}
+    return {"turned": partial(of_removal, mu, q), "sector": partial(removal_sector, mu, q)}
+
+
 def sampled(mu: Ball, q: Ball, above: int, below: int) -> Law:
     """P = (1-q)N(0) + qN(μ) if ``above`` else N(0); Q likewise with -μ if ``below``."""
 
@@ -145,9 +155,6 @@ def sampled(mu: Ball, q: Ball, above: int, below: int) -> Law:
         largest=largest,
         bounds=bounds,
         strip=1.57 / float(mu),
-        turned=None if below else partial(of_removal, mu, q),
-        sector=partial(sectors.of_replacement if below else sectors.of_removal, mu, q)
-        if above
-        else None,
         cost=500,
+        **off_lines(mu, q, above, below),
     )

@@ -248,21 +248,21 @@ def together(known: tuple[Any, ...], path: Path, *parts: Callable[[], Sector]) -
     )
 
 
-def of_removal(mu: Ball, q: Ball, *chosen: Ball) -> Sector:
+def removal_sector(mu: Ball, q: Ball, *chosen: Ball) -> Sector:
     """P = (1-q)N(0) + qN(μ), Q = N(0); chosen: as of a path."""
     path = Path(mu, mu / 2, 1 - q, q, False, *chosen)
     known = ("removal", *exactly(mu, q, *chosen))
     return together(known, path, lambda: above_zero(path), lambda: on_the_line(mu, q))
 
 
-def of_replacement(mu: Ball, q: Ball, *chosen: Ball) -> Sector:
+def replacement_sector(mu: Ball, q: Ball, *chosen: Ball) -> Sector:
     """P = (1-q)N(0) + qN(μ), Q = (1-q)N(0) + qN(-μ)."""
     path = Path(mu, arb(0), 1 - q, q * (-mu * mu / 2).exp(), True, *chosen)
     known = ("replacement", *exactly(mu, q, *chosen))
     return together(known, path, lambda: above_zero(path), lambda: below_zero(path))
 
 
-def of_batches(mu: Ball, q: Ball, still: Ball, *chosen: Ball) -> Sector:
+def batches_sector(mu: Ball, q: Ball, still: Ball, *chosen: Ball) -> Sector:
     """Losses above 0 of P = (1-q)N(0) + qN(μ), Q = N(0), their mirror image, and 0 otherwise."""
     path = Path(mu, mu / 2, 1 - q, q, False, *chosen)
     known = ("batches", *exactly(mu, q, *chosen))
