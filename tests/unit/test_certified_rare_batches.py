@@ -143,7 +143,8 @@ def test_a_reported_epsilon_is_certified_by_a_line_without_small_losses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """From the rounds to the file, with room enough in δ that a coarse line decides."""
-    monkeypatch.setattr(ways, "bends", lambda *_: ())  # a hyperbola would decide first
+    for name in ("bends", "rare_bends"):  # a hyperbola would decide first
+        monkeypatch.setattr(ways, name, lambda *_: ())
     monkeypatch.setattr(lines, "_MANY", 0)
     monkeypatch.setattr(lines, "_PARTED", (1e-2,))
     rounds = [(sampled_without_replacement(MU, RATE), ROUNDS)]
