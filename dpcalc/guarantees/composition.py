@@ -36,7 +36,7 @@ from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.claimed import ClaimedCurve
 from dpcalc.guarantees.counted_parts import counted_part, shared_relation
 from dpcalc.guarantees.gdp import GDP
-from dpcalc.guarantees.mixed import MixedReleases
+from dpcalc.guarantees.mixed import MixedReleases, mixed
 from dpcalc.guarantees.pure import ApproxDP, PureDP
 from dpcalc.guarantees.pure_rounds import pure_rounds
 from dpcalc.guarantees.renyi import ZCDP
@@ -109,7 +109,7 @@ def _composed(flat: list[tuple[Guarantee, int]]) -> Guarantee:
         return concentrated(known)
     if with_losses == len(flat):
         return Composition(tuple(flat))
-    return MixedReleases(tuple(flat)) if with_losses else through_renyi(flat)
+    return mixed(tuple(flat)) if with_losses else through_renyi(flat)
 
 
 def _over_cases(worst: WorstOf, count: int, rest: list[tuple[Guarantee, int]]) -> Guarantee:

@@ -38,16 +38,10 @@ class MixedReleases(Guarantee):
 
     Args:
         parts: guarantees with the number of releases each describes.
-
-    Raises:
-        InvalidInput: if one of them is known neither through losses nor through divergences.
     """
 
     notion: ClassVar[str] = "mixed composition"
     parts: Parts
-
-    def __post_init__(self) -> None:
-        _through_divergences(self.parts)
 
     @property
     def divergences(self) -> Guarantee:
@@ -105,6 +99,20 @@ class MixedReleases(Guarantee):
     def parameters(self) -> Mapping[str, float]:
         """How many releases were composed."""
         return {"releases": float(sum(n for _, n in self.parts))}
+
+
+def mixed(parts: Parts) -> Guarantee:
+    """The better of both bounds, where a finite one follows.
+
+    Args:
+        parts: guarantees with the number of releases each describes; some have known losses.
+
+    Raises:
+        InvalidInput: if one of them is known neither through losses nor through divergences.
+    """
+    through = _through_divergences(parts)
+    nothing = isinstance(through, GDP) or through == ZCDP(math.inf)
+    return through if nothing else MixedReleases(parts)
 
 
 def _unless_failed(answer: Callable[[], Answer], otherwise: Answer) -> Answer:
