@@ -33,7 +33,7 @@ Parts = Sequence[tuple[Guarantee, int]]
 _COARSE = np.geomspace(1e-4, 1e9, 105)
 """s at which the best order of every place is looked for; nearby ones follow."""
 
-_FINE = 320
+_FINE = 640
 
 _PLACES = -np.concatenate([np.linspace(0.02, 80.0, 800), np.linspace(82.0, 660.0, 145)])
 """ln δ at the corners; between two that are a tenth apart δ is an eighth of a per cent too high."""
