@@ -135,4 +135,4 @@ def _through_losses(parts: Parts) -> Guarantee:
 
     bare = tuple((part, n) for part, n in parts if part.losses() is None)
     known = tuple((part, n) for part, n in parts if part.losses() is not None)
-    return Composition((*known, (renyi_pair(bare, _through_divergences(bare)), 1)))
+    return Composition((*known, (renyi_pair(bare), 1)))

@@ -15,6 +15,7 @@ Rounding
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,12 +26,13 @@ from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.dominated import DominatedMechanism
 from dpcalc.guarantees.many_orders import divergences
 from dpcalc.guarantees.renyi import RDP
-from dpcalc.guarantees.through_renyi import ApproximateRDP, unless_failed
+from dpcalc.guarantees.through_renyi import unless_failed
+from dpcalc.numerics.precise import round_up
 
 Array = NDArray[np.float64]
 Parts = Sequence[tuple[Guarantee, int]]
 
-_COARSE = np.geomspace(1e-4, 1e9, 105)
+_COARSE = np.geomspace(1e-6, 1e9, 121)
 """s at which the best order of every place is looked for; nearby ones follow."""
 
 _FINE = 640
@@ -41,29 +43,36 @@ _PLACES = -np.concatenate([np.linspace(0.02, 80.0, 800), np.linspace(82.0, 660.0
 _ROOM = 1e-13
 
 
-def renyi_pair(parts: Parts, whole: Guarantee) -> DominatedMechanism:
+def renyi_pair(parts: Parts) -> DominatedMechanism:
     """The pair that dominates releases known through Rényi divergences.
 
     Args:
         parts: the releases, with how often each is used.
-        whole: all of them together.
     """
-    law = loss_from_profile(profile_points(parts, whole))
+    law = loss_from_profile((epsilon, delta) for epsilon, delta, _ in corners(parts))
     return DominatedMechanism((((law, 1),),), "Rényi divergences", attained=False)
 
 
-def profile_points(parts: Parts, whole: Guarantee) -> list[tuple[float, float]]:
-    """Bounds of δ at places which are about evenly spaced in ln δ, and at ε = 0."""
-    failure = whole.failure if isinstance(whole, ApproximateRDP) else 0.0
-    parts, _ = unless_failed(parts)
-    given = [order - 1 for part, _ in parts if isinstance(part, RDP) for order, _ in part.points]
-    s, beta = _searched(parts, given)
+def corners(parts: Parts) -> list[tuple[float, float, float]]:
+    """ε, a bound of δ, and the order that shows it: evenly spaced in ln δ, more or less, from ε = 0.
+
+    At ε = 0 Pinsker's inequality may show more, with a divergence of any order: ``δ <= √(β/2)``.
+    """
+    regular, survived = unless_failed(parts)
+    failure = round_up(1 - survived)
+    given = [order - 1 for part, _ in regular if isinstance(part, RDP) for order, _ in part.points]
+    s, beta = _searched(regular, given)
     if len(s) == 0:
-        return [(0.0, 1.0)]
-    places = np.unique(np.maximum(_epsilons(s, beta), 0.0))
-    bounds = np.minimum(failure + (1 - failure) * _deltas(s, beta, places), 1.0)
-    points = [(float(e), float(d)) for e, d in zip(places, bounds, strict=True)]
-    return [(0.0, whole.delta(0.0)), *points]
+        return [(0.0, 1.0, 2.0)]
+    places = np.unique(np.maximum(np.append(_epsilons(s, beta), 0.0), 0.0))
+    deltas, best = _deltas(s, beta, places)
+    least = int(np.argmin(beta))
+    told = math.sqrt(float(beta[least]) / 2) * (1 + 1e-12)
+    if told < deltas[0]:
+        deltas[0], best[0] = told, least
+    bounds = np.minimum((failure + (1 - failure) * deltas) * (1 + 1e-15), 1.0)
+    rows = zip(places, bounds, 1 + s[best], strict=True)
+    return [(float(epsilon), float(delta), float(order)) for epsilon, delta, order in rows]
 
 
 def _searched(parts: Parts, given: Sequence[float]) -> tuple[Array, Array]:
@@ -73,7 +82,7 @@ def _searched(parts: Parts, given: Sequence[float]) -> tuple[Array, Array]:
         return s, beta
     best = np.argmin(_at(s, beta), axis=1)
     first, last = s[max(best.min() - 1, 0)], s[min(best.max() + 1, len(s) - 1)]
-    return _known(parts, np.unique([*np.geomspace(first, last, _FINE), *given, *s[best]]))
+    return _known(parts, np.unique([*np.geomspace(first, last, _FINE), *given, *s[best], s[0]]))
 
 
 def _known(parts: Parts, s: Array) -> tuple[Array, Array]:
@@ -100,9 +109,11 @@ def _epsilons(s: Array, beta: Array) -> Array:
     return np.asarray(_at(s, beta).min(axis=1))
 
 
-def _deltas(s: Array, beta: Array, places: Array) -> Array:
-    """The bound at the best s."""
+def _deltas(s: Array, beta: Array, places: Array) -> tuple[Array, NDArray[np.intp]]:
+    """The bound at the best s, and which that is."""
     spent, entropy = s * beta, _entropy(s)
     allowed = np.multiply.outer(places, s)
     logarithms = spent + entropy - allowed + _ROOM * (spent - entropy + allowed)
-    return np.asarray(np.exp(np.minimum(logarithms.min(axis=1), 0.0)) * (1 + 1e-12))
+    best = logarithms.argmin(axis=1)
+    least = np.minimum(logarithms[np.arange(len(places)), best], 0.0)
+    return np.asarray(np.exp(least) * (1 + 1e-12)), best

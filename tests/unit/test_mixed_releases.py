@@ -14,7 +14,7 @@ from dpcalc.errors import NumericalFailure
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP, compose
 from dpcalc.guarantees.composition import Composition
 from dpcalc.guarantees.mixed import MixedReleases
-from dpcalc.guarantees.renyi_profile import profile_points
+from dpcalc.guarantees.renyi_profile import corners
 from dpcalc.guarantees.through_renyi import ApproximateRDP
 from dpcalc.odometer import Odometer
 
@@ -140,9 +140,9 @@ def test_a_release_that_may_fail_is_composed_with_its_failure(epsilon: float) ->
 def test_corners_are_on_the_conversion_of_the_divergences() -> None:
     """With fifty digits at the best order, which a grid of orders misses by little."""
     rho = 0.02
-    points = profile_points([(ZCDP(rho), 1)], ZCDP(rho))
+    points = corners([(ZCDP(rho), 1)])
     with mp.workdps(50):
-        for epsilon, delta in points[40::60]:
+        for epsilon, delta, _ in points[40::60]:
             best = mp.findroot(
                 lambda s, e=epsilon: rho * (1 + 2 * s) - e + mp.log(s / (1 + s)),
                 (mpf(epsilon) - rho) / (2 * rho),
@@ -191,4 +191,4 @@ def test_what_reveals_everything_is_no_mixture() -> None:
 
 def test_without_a_finite_divergence_nothing_is_known_of_a_corner() -> None:
     nothing = RDP(lambda order: math.inf if order != 2 + 1e-9 else 0.1)
-    assert profile_points([(nothing, 1)], nothing) == [(0.0, 1.0)]
+    assert corners([(nothing, 1)]) == [(0.0, 1.0, 2.0)]
