@@ -10,7 +10,7 @@ from dpcalc.certificates.grammar import exact, number
 from dpcalc.guarantees import RDP, ZCDP, Guarantee
 from dpcalc.guarantees.renyi_profile import corners
 
-_NEGLIGIBLE = 1e-8
+_NEGLIGIBLE = 1e-12
 """Of δ, what may be told beyond the last corner."""
 
 

@@ -126,14 +126,11 @@ def _by_corners(
 def _affordable(
     statement: dict[str, Any], end: str, epsilon: str, direction: str
 ) -> Iterator[dict[str, Any]]:
-    """Those ways for the pairs that are checked in little time, or else on lattices."""
-    some = False
+    """Those ways for the pairs that are checked in little time, and then lattices."""
     for how in by_pairs(statement, end, epsilon, direction):
         if effort_of(statement, how) <= _PATIENCE:
-            some = True
             yield how
-    if not some:
-        yield from on_lattices(statement, end, epsilon, direction)
+    yield from on_lattices(statement, end, epsilon, direction)
 
 
 def by_chi_square(
