@@ -2,7 +2,9 @@
 
 The divergence of order α is ``ln E_P[e^{(α-1)L}]/(α-1)``. For a pair of densities the upper law of
 `dpcalc.accounting.losses.discretisation` bounds what lies within a window, because e^{sL} is a
-convex function of e^{-L} for s > 0; the pair itself bounds what lies outside.
+convex function of e^{-L} for s > 0; the pair itself bounds what lies outside. Where that is much, as
+it is where the moments of a normal density move it beyond what doubles hold, and wherever it is
+smaller, a formula (`dpcalc.accounting.losses.many_moments`) serves instead.
 """
 
 from __future__ import annotations
@@ -14,20 +16,23 @@ from functools import lru_cache
 import numpy as np
 
 from dpcalc.accounting.losses import DiscreteLoss, LossDistribution
+from dpcalc.accounting.losses.deferred import DeferredLaw
 from dpcalc.accounting.losses.density_pair import DensityPair, PrivacyLoss
 from dpcalc.accounting.losses.discretisation import plan_cells, upper_and_lower
 from dpcalc.accounting.losses.distribution import UNIT_ROUNDOFF
-from dpcalc.accounting.losses.sampled_moments import log_moments
-from dpcalc.accounting.losses.subsampled_gaussian import PoissonPair
+from dpcalc.accounting.losses.many_moments import (
+    moments_of_pair,
+    moments_of_round,
+    one_moment,
+    order_above,
+)
 from dpcalc.errors import NumericalFailure
 
 _CELLS = 2000
 _MOST_CELLS = 100_000
-_SHARP, _SHARPEST = 20.0, 1e4
+_SHARPEST = 1e4
 _SAFE_EXPONENT = 600.0
 _TINY = 5e-324
-_FAR = 16.0
-"""Standard deviations by which a moment moves a normal density, above which closed forms help."""
 
 
 def renyi_divergence(losses: Iterable[tuple[PrivacyLoss, int]], order: float) -> float:
@@ -50,7 +55,7 @@ def renyi_given_finite(losses: Iterable[tuple[PrivacyLoss, int]], order: float) 
             return math.inf
         given = _given_finite(loss) if isinstance(loss, DiscreteLoss) and infinite else loss
         largest = given.supremum * (1 + 1e-12)
-        each = min(log_moment(given, order - 1) / (order - 1) * (1 + 1e-14), largest)
+        each = min(_log_moment_of_round(given, order - 1) / (order - 1) * (1 + 1e-14), largest)
         total += count * (each or (_TINY if largest > 0 else 0.0))
     return total * (1 + 1e-14)
 
@@ -91,15 +96,21 @@ def failure(losses: Iterable[tuple[PrivacyLoss, int]]) -> float:
 def log_moment(loss: PrivacyLoss, exponent: float) -> float:
     """An upper bound of ln E_P[e^{sL}; L < ∞] for s = ``exponent`` above 0; infinite if unknown."""
     if isinstance(loss, DensityPair):
-        coarse = loss.log_moment_bound(exponent)
-        sharp = loss.signal_to_noise > _SHARP
-        if isinstance(loss, PoissonPair) and (sharp or exponent > _FAR * loss.sigma):
-            coarse = min(coarse, float(log_moments(loss, np.array([1 + exponent]))[0]))
+        formula = one_moment(moments_of_pair(loss, order_above(exponent)))
+        coarse = min(loss.log_moment_bound(exponent), formula)
         # Next to no noise losses outgrow the doubles.
         if loss.signal_to_noise > _SHARPEST:
             return coarse
         return min(_of_pair(loss, exponent), coarse)
     return _of_law(loss, exponent)
+
+
+def _log_moment_of_round(loss: PrivacyLoss, exponent: float) -> float:
+    """The same for a mechanism, which may lose less at every order than one pair that dominates it."""
+    known = log_moment(loss, exponent)
+    if not isinstance(loss, DeferredLaw):
+        return known
+    return min(known, one_moment(moments_of_round(loss, order_above(exponent))))
 
 
 def _of_law(law: LossDistribution, exponent: float) -> float:

@@ -23,7 +23,8 @@ from typing import Any
 from flint import acb, arb
 
 from dpcalc.certificates.balls import Ball, precision, product
-from dpcalc.certificates.effort import EFFORT, affordable, effort_of
+from dpcalc.certificates.corners import METHOD, shown
+from dpcalc.certificates.effort import EFFORT, affordable, most_effort
 from dpcalc.certificates.grammar import (
     BITS,
     NODES,
@@ -46,9 +47,6 @@ from dpcalc.certificates.renyi import sums_of_small
 
 FORMAT = "dpcalc certificate 1"
 FIELDS = "format", "made_by", "adjacency", "releases", "delta", "upper", "lower", "digest"
-
-SPREAD = 10
-"""How many times the expected effort evidence may take in the end."""
 
 
 def check(certificate: Any, effort: float = EFFORT) -> list[str]:
@@ -96,6 +94,9 @@ def holds(certificate: Any, end: str, direction: str, how: Any) -> bool:
     eps, delta = exact(certificate[end]["epsilon"]), exact(certificate["delta"])
     need(that=isinstance(how, dict) and isinstance(how.get("method"), str), got=how)
     bits = whole(how.get("precision"), 53, BITS)
+    if how["method"] == METHOD:
+        with precision(bits), allowed(most_effort(certificate, how)):
+            certificate, how = shown(certificate, end, how)
     with precision(bits), allowed(most_effort(certificate, how)):
         rounds = rounds_of(certificate["releases"], certificate["adjacency"], direction == "add")
         if how["method"] == "largest loss":
@@ -109,11 +110,6 @@ def holds(certificate: Any, end: str, direction: str, how: Any) -> bool:
         if not (above and value <= number(most)):
             raise Refused(f"δ({certificate[end]['epsilon']}) is not found to be as it is written")
     return exact(most) <= delta if end == "upper" else exact(least) > delta
-
-
-def most_effort(statement: dict[str, Any], how: Any) -> float:
-    """How much a piece of evidence may take in the end, in seconds."""
-    return 0.5 + SPREAD * effort_of(statement, how)
 
 
 def enclosure(rounds: Rounds, eps: Ball, how: dict[str, Any]) -> Ball:

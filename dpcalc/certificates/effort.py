@@ -13,6 +13,7 @@ from typing import Any
 
 from dpcalc.certificates.cells import CELLS
 from dpcalc.certificates.chi_square import BLOCKS, FIELDS, REACH
+from dpcalc.certificates.corners import METHOD, parted, replaced
 from dpcalc.certificates.grammar import BITS, NODES, ROWS, Refused
 from dpcalc.certificates.lattice import LARGEST
 from dpcalc.certificates.meter import function, plain
@@ -24,6 +25,10 @@ EFFORT = 300.0
 
 PER_CELL = 2
 """How many moments take about as long as what a cell needs."""
+
+
+SPREAD = 10
+"""How many times the expected effort evidence may take in the end."""
 
 
 def affordable(certificates: Iterable[Any], most: float) -> None:
@@ -45,6 +50,8 @@ def effort(certificate: Any) -> float:
 
 def effort_of(statement: Any, how: Any) -> float:
     """Of one piece of evidence, in seconds."""
+    if field(how, "method") == METHOD:
+        return _by_corners(statement, how)
     bits, releases = size(field(how, "precision"), BITS), field(statement, "releases")
     if not bits or not 0 < length(releases) <= ROWS:
         return 0.0
@@ -57,6 +64,26 @@ def effort_of(statement: Any, how: Any) -> float:
     elif field(how, "method") == "largest loss":
         total += rationals(releases)
     return total / 1e6
+
+
+def most_effort(statement: Any, how: Any) -> float:
+    """How much a piece of evidence may take in the end, in seconds."""
+    return 0.5 + SPREAD * effort_of(statement, how)
+
+
+def _by_corners(statement: Any, how: Any) -> float:
+    """A moment or two at every corner, and the rest."""
+    bits = size(field(how, "precision"), BITS)
+    try:
+        others, rest = replaced(statement, how)
+        bare = parted(statement, bare=True)
+    except (Refused, TypeError, KeyError):
+        return 0.0
+    if field(rest, "method") == METHOD:
+        return 0.0
+    moments = sum(cost_of(each, bits, False).moment for each in bare[:ROWS])
+    corners = length(field(how, "points")) * (3 * moments + 9 * function(bits))
+    return effort_of(others, rest) + (corners + reading(bare, bits)) / 1e6
 
 
 Laws = list[tuple[Price, int]]

@@ -8,7 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from dpcalc.certificates.balls import precision
-from dpcalc.certificates.checker import enclosure, holds, most_effort
+from dpcalc.certificates.checker import enclosure, holds
+from dpcalc.certificates.corners import METHOD, replaced
+from dpcalc.certificates.effort import most_effort
 from dpcalc.certificates.grammar import Refused, exact, number
 from dpcalc.certificates.lattice import divergence
 from dpcalc.certificates.mechanisms import rounds_of
@@ -83,6 +85,9 @@ def _by_methods(
 
 def _value(statement: dict[str, Any], epsilon: str, direction: str, how: dict[str, Any]) -> Any:
     """What the checker will find."""
+    if how["method"] == METHOD:
+        others, rest = replaced(statement, {**how, "enclosure": None})
+        return _value(others, epsilon, direction, rest)
     if how["method"] == "lattice":
         total = lattice_masses(statement, direction, how)
         if total is None:

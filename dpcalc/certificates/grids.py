@@ -14,8 +14,8 @@ from flint import arb
 
 from dpcalc.accounting.composition.sampled_blocks import block_size
 from dpcalc.certificates.balls import precision
-from dpcalc.certificates.checker import most_effort
 from dpcalc.certificates.chi_square import FIELDS, REACH
+from dpcalc.certificates.effort import most_effort
 from dpcalc.certificates.grammar import number
 from dpcalc.certificates.lattice import Masses, spread, summed
 from dpcalc.certificates.laws import Law, Rounds, Table

@@ -22,7 +22,7 @@ from dpcalc.certificates.laws import Rounds
 from dpcalc.certificates.outcomes import bounded, over_outcomes
 from dpcalc.certificates.renyi import order
 
-BOUNDS = "order", "lattice", "chi-square", "chi-square in parts"
+BOUNDS = "order", "lattice", "chi-square", "chi-square in parts", "corners"
 """Those that bound δ(ε) from above only."""
 
 

@@ -19,6 +19,7 @@ from dpcalc.accounting.losses.subsampled_gaussian import (
 from dpcalc.guarantees import GDP, ApproxDP, Guarantee, PureDP
 from dpcalc.guarantees.composition import Composition
 from dpcalc.guarantees.dominated import DominatedMechanism
+from dpcalc.guarantees.mixed import MixedReleases
 from dpcalc.guarantees.mixture import GaussianMixture
 from dpcalc.guarantees.renyi import RDP, ZCDP
 from dpcalc.numerals import Written, ratio, unpadded
@@ -67,7 +68,7 @@ def _laws(part: Guarantee, adjacency: str) -> list[tuple[Release, int]]:
     match part:
         case GDP(mu=0) | PureDP(bound=0) | ZCDP(rho=0):
             return []
-        case Composition():
+        case Composition() | MixedReleases():
             return [
                 (fields, n * count)
                 for inner, count in part.parts

@@ -14,7 +14,10 @@ from dpcalc.certificates.balls import precision
 from dpcalc.certificates.bends import FEW, bends
 from dpcalc.certificates.chi_square import PARTED, at, followed
 from dpcalc.certificates.contour import lowest
-from dpcalc.certificates.grammar import exact, number
+from dpcalc.certificates.corners import METHOD, replaced, shown
+from dpcalc.certificates.divergences import profile_of
+from dpcalc.certificates.effort import effort_of
+from dpcalc.certificates.grammar import Refused, exact, number
 from dpcalc.certificates.grids import PERTURBED, blocks, lattices, least_epsilon, masses, rounded_up
 from dpcalc.certificates.lattice import Masses, divergence
 from dpcalc.certificates.laws import Rounds
@@ -36,6 +39,9 @@ _SECOND = 2
 
 _CLOSE = 1e-9
 """Relative distance to which an ε is searched."""
+
+_PATIENCE = 10.0
+"""Seconds that evidence by corners may take to check: each of them is a term of every moment."""
 
 Ways = Callable[[dict[str, Any], str, str, str], Iterator[dict[str, Any]]]
 """Evidence to try, without the enclosure, by the arguments of `evidence`."""
@@ -67,9 +73,17 @@ def by_pairs(
     if {"rdp", "zcdp"} & names:
         if end == "lower":
             raise NotCertified("bounds of Rényi divergences say nothing about lower ends")
+        failed = None
+        try:
+            if names - {"rdp", "zcdp"}:
+                yield from _by_corners(statement, end, epsilon, direction)
+        except (NotCertified, Refused) as reason:  # divergences may show it yet
+            failed = reason
         with precision(64):
             given = [row[0] for r in statement["releases"] for row in r.get("orders", ())]
             yield {"method": "order", "precision": bits, "order": _order(rounds, epsilon, given)}
+        if failed:
+            raise failed
         return
     curves = chain(bends(rounds, statement, epsilon), rare_bends(statement, epsilon, direction))
     failed, seen = None, "the enclosure on a line does not decide"
@@ -84,6 +98,40 @@ def by_pairs(
         raise failed
     if end == "upper":
         yield from on_lattices(statement, end, epsilon, direction, seen)
+
+
+def _by_corners(
+    statement: dict[str, Any], end: str, epsilon: str, direction: str
+) -> Iterator[dict[str, Any]]:
+    """With the profile that divergences show, ways for the pairs; then what those show instead."""
+    points = profile_of(statement)
+
+    def whole(found: dict[str, Any]) -> dict[str, Any]:
+        rest = {name: value for name, value in found.items() if name != "precision"}
+        bits = found["precision"]
+        how = {"method": METHOD, "precision": bits, "enclosure": None}
+        return {**how, "points": points, "rest": rest}
+
+    others, _ = replaced(statement, whole({"precision": 0}))
+    try:
+        for found in _affordable(others, end, epsilon, direction):
+            how = whole(found)
+            with precision(how["precision"]):
+                shown(statement, end, how)
+            yield how
+    except NotCertified as reason:
+        how = whole(reason.how) if reason.how else {}
+        raise NotCertified(str(reason), reason.instead, how) from reason
+
+
+def _affordable(
+    statement: dict[str, Any], end: str, epsilon: str, direction: str
+) -> Iterator[dict[str, Any]]:
+    """Those ways for the pairs that are checked in little time, and then lattices."""
+    for how in by_pairs(statement, end, epsilon, direction):
+        if effort_of(statement, how) <= _PATIENCE:
+            yield how
+    yield from on_lattices(statement, end, epsilon, direction)
 
 
 def by_chi_square(

@@ -151,6 +151,8 @@ _MOST_ROWS = 20
 
 _METHODS = {
     "zcdp": "sum of Rényi divergences, converted at the best order; an upper bound alone",
+    "mixed composition": "Rényi divergences converted, or their profile composed with known losses; "
+    "an upper bound alone",
     "rdp": "sum of Rényi divergences, converted at the best order; an upper bound alone",
 }
 """How totals are found that have no enclosure, by their notion."""

@@ -36,6 +36,7 @@ from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.claimed import ClaimedCurve
 from dpcalc.guarantees.counted_parts import counted_part, shared_relation
 from dpcalc.guarantees.gdp import GDP
+from dpcalc.guarantees.mixed import MixedReleases, mixed
 from dpcalc.guarantees.pure import ApproxDP, PureDP
 from dpcalc.guarantees.pure_rounds import pure_rounds
 from dpcalc.guarantees.renyi import ZCDP
@@ -103,11 +104,12 @@ def _composed(flat: list[tuple[Guarantee, int]]) -> Guarantee:
     if all(isinstance(part, GDP) for part, _ in flat):
         return GDP(total_mu((part.mu, n) for part, n in flat if isinstance(part, GDP)))
     known = [(part, n) for part, n in flat if isinstance(part, ZCDP | GDP)]
-    if len(known) == len(flat):
+    with_losses = sum(part.losses() is not None for part, _ in flat)
+    if len(known) == len(flat) and not with_losses:
         return concentrated(known)
-    if all(part.losses() is not None for part, _ in flat):
+    if with_losses == len(flat):
         return Composition(tuple(flat))
-    return through_renyi(flat)
+    return mixed(tuple(flat)) if with_losses else through_renyi(flat)
 
 
 def _over_cases(worst: WorstOf, count: int, rest: list[tuple[Guarantee, int]]) -> Guarantee:
@@ -283,7 +285,7 @@ def _flattened(parts: Iterable[tuple[Guarantee, int]]) -> list[tuple[Guarantee, 
                 "a certified guarantee is needed for composition; got a paper's claim; "
                 "try the theorem's certified() guarantee"
             )
-        inner = part.parts if isinstance(part, Composition) else ((part, 1),)
+        inner = part.parts if isinstance(part, Composition | MixedReleases) else ((part, 1),)
         for guarantee, k in inner:
             if n:
                 counts[guarantee] = counts.get(guarantee, 0) + k * n

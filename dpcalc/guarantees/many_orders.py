@@ -7,24 +7,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcalc.accounting.losses import DiscreteLoss, LaplaceLoss
-from dpcalc.accounting.losses.batch_moments import batch_moments
-from dpcalc.accounting.losses.closed_moments import (
-    atoms_moments,
-    laplace_moments,
-    response_moments,
-)
-from dpcalc.accounting.losses.deferred import DeferredLaw
+from dpcalc.accounting.losses.closed_moments import response_moments
 from dpcalc.accounting.losses.density_pair import PrivacyLoss
-from dpcalc.accounting.losses.exponential_norm import ExponentialNorm
-from dpcalc.accounting.losses.norm_moments import norm_moments
-from dpcalc.accounting.losses.sampled_moments import log_moments
-from dpcalc.accounting.losses.subsampled_gaussian import (
-    PoissonAdd,
-    PoissonPair,
-    PoissonRemove,
-    WithoutReplacement,
-)
+from dpcalc.accounting.losses.many_moments import moments_of_round
+from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonRemove
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.dominated import DominatedMechanism
 from dpcalc.guarantees.gdp import GDP
@@ -80,26 +66,9 @@ def _of_mechanism(guarantee: DominatedMechanism, orders: Array) -> Array | None:
         if len(direction) > 1 or count != 1:
             return None
         losses.add(PoissonRemove(loss.sigma, loss.rate) if isinstance(loss, PoissonAdd) else loss)
-    found = [_of_loss(loss, orders) for loss in losses]
+    found = [moments_of_round(loss, orders) for loss in losses]
     known = [moments for moments in found if moments is not None]
     return np.max(known, axis=0) if len(known) == len(found) else None
-
-
-def _of_loss(loss: PrivacyLoss, orders: Array) -> Array | None:
-    match loss:
-        case PoissonPair():
-            return log_moments(loss, orders)
-        case WithoutReplacement():
-            return batch_moments(loss, orders)
-        case LaplaceLoss():
-            return laplace_moments(loss.epsilon, orders)
-        case ExponentialNorm():
-            return norm_moments(loss, orders)
-        case DeferredLaw() if (near := loss.near()) is not None:
-            return np.max([atoms_moments(law, orders) for law in near], axis=0)
-        case DiscreteLoss() if loss.infinite_mass == 0:
-            return atoms_moments(loss, orders)
-    return None
 
 
 def _between(points: tuple[tuple[float, float], ...], orders: Array) -> Array:

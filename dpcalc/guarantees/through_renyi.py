@@ -101,22 +101,9 @@ def concentrated(parts: Sequence[tuple[ZCDP | GDP, int]]) -> ZCDP:
 
 def through_renyi(parts: Sequence[tuple[Guarantee, int]]) -> Guarantee:
     """The sum of the releases' divergences, except with the probability that one of them fails."""
-    survived = mpf(1)
-    regular: list[tuple[Guarantee, int]] = []
-    for part, n in parts:
-        if isinstance(part, ApproxDP):
-            survived *= (1 - mpf(part.failure)) ** n
-            regular.append((PureDP(part.bound), n))
-        elif isinstance(part, ApproximateRDP):
-            survived *= (1 - mpf(part.failure)) ** n
-            regular.append((part.base, n))
-        elif (revealed := _failure(part)) >= 1:
-            return GDP(math.inf)  # one release tells everything, and no other mends that
-        elif revealed > 0:
-            survived *= (1 - mpf(revealed)) ** n
-            regular.append((_FiniteLossRDP(part), n))
-        else:
-            regular.append((part, n))
+    regular, survived = unless_failed(parts)
+    if survived <= 0:
+        return GDP(math.inf)  # one release tells everything, and no other mends that
     for part, _ in regular:
         if not math.isfinite(part.renyi(2.0)) and not math.isfinite(part.renyi(1.001)):
             raise InvalidInput(
@@ -131,3 +118,26 @@ def through_renyi(parts: Sequence[tuple[Guarantee, int]]) -> Guarantee:
     total = RDP(curve, f"sum over {sum(n for _, n in frozen)} releases")
     failure = round_up(1 - survived)
     return ApproximateRDP(total, failure) if failure > 0 else total
+
+
+def unless_failed(
+    parts: Sequence[tuple[Guarantee, int]],
+) -> tuple[list[tuple[Guarantee, int]], Real]:
+    """The releases given that none of them fails, and the probability of that."""
+    survived = mpf(1)
+    regular: list[tuple[Guarantee, int]] = []
+    for part, n in parts:
+        if isinstance(part, ApproxDP):
+            survived *= (1 - mpf(part.failure)) ** n
+            regular.append((PureDP(part.bound), n))
+        elif isinstance(part, ApproximateRDP):
+            survived *= (1 - mpf(part.failure)) ** n
+            regular.append((part.base, n))
+        elif (revealed := _failure(part)) >= 1:
+            return [], mpf(0)
+        elif revealed > 0:
+            survived *= (1 - mpf(revealed)) ** n
+            regular.append((_FiniteLossRDP(part), n))
+        else:
+            regular.append((part, n))
+    return regular, survived

@@ -94,16 +94,7 @@ CLOSED: dict[str, Made] = {
     "random selection, geometric": lambda: RandomSelection(PureDP(0.25), 0.125, "geometric"),
     "random selection of nothing": lambda: RandomSelection(PureDP(0), 0.125),
     "random selection, everything": lambda: RandomSelection(GDP(_INF), 0.125),
-    "through renyi": lambda: compose((RDP.from_points(_POINTS), 2), (GDP(0.25), 3)),
-    "through renyi, failing": lambda: compose(
-        (RDP.from_points(_POINTS), 2), (ApproxDP(0.25, 2**-20), 3), (ApproxDP(0.125, 2**-30), 1)
-    ),
-    "through renyi, some infinite": lambda: compose(
-        ZCDP(0.125), mechanisms.finite_distributions([0.5, 0.5], [0.501, 0.499], "add-remove")
-    ),
-    "through renyi, rare": lambda: compose(
-        ZCDP(0.125), mechanisms.from_profile([(0.25, 2**-20), (0.5, 2**-24)])
-    ),
+    "through renyi, bare": lambda: compose((RDP.from_points(_POINTS), 2), (ZCDP(0.125), 3)),
     "through renyi, everything": lambda: compose(ZCDP(0.125), PureDP(_INF)),
     "composed gaussians": lambda: compose((GDP(0.25), 4), GDP(0.5)),
     "composed zcdp": lambda: compose((ZCDP(0.25), 4), ZCDP(0.5)),
@@ -157,6 +148,16 @@ ENCLOSED: dict[str, Made] = {
     "best of loose": lambda: BestOf((GDP(0.5), compose((PureDP(1.5), 2)))),
     "group of finite": lambda: group(mechanisms.finite_distributions(*_PAIR, "add-remove"), 2),
     "composed profile": lambda: compose((PrivacyProfile(lambda e: 0.125 * math.exp(-9 * e)), 1)),
+    "through renyi": lambda: compose((RDP.from_points(_POINTS), 2), (GDP(0.25), 3)),
+    "through renyi, failing": lambda: compose(
+        (RDP.from_points(_POINTS), 2), (ApproxDP(0.25, 2**-20), 3), (ApproxDP(0.125, 2**-30), 1)
+    ),
+    "through renyi, some infinite": lambda: compose(
+        ZCDP(0.125), mechanisms.finite_distributions([0.5, 0.5], [0.501, 0.499], "add-remove")
+    ),
+    "through renyi, rare": lambda: compose(
+        ZCDP(0.125), mechanisms.from_profile([(0.25, 2**-20), (0.5, 2**-24)])
+    ),
 }
 """Guarantees whose answers are enclosures."""
 

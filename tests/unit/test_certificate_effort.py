@@ -199,7 +199,7 @@ def test_what_is_misshapen_is_no_effort_and_no_fault(wrong: Any) -> None:
 def test_what_turns_out_to_take_far_longer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the estimate is: here one that sees nothing in 50,000 nodes."""
     certificate = stated({**LINE, "nodes": 50_000, "quiet": [50_001]}, {**SAMPLED, "count": 9})
-    monkeypatch.setattr(checker, "effort_of", lambda *_: 0.0)
+    monkeypatch.setattr("dpcalc.certificates.effort.effort_of", lambda *_: 0.0)
     with pytest.raises(meter.Exhausted, match="far longer to check than evidence of its size"):
         check(certificate, effort=1e9)
 

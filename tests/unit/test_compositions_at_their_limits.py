@@ -33,6 +33,7 @@ from dpcalc.guarantees.mechanisms import (
     laplace,
     poisson_subsampled_gaussian,
 )
+from dpcalc.guarantees.mixed import MixedReleases
 from dpcalc.guarantees.selection import RandomSelection, stop_for
 from dpcalc.theorems.catalogue import privacy_result
 from tests.unit.limit_sums import Told, refused
@@ -45,7 +46,9 @@ def test_divergences_add_up_and_are_rounded_up() -> None:
     for order in (1.5, 2.0, 31.0):
         exact = 7 * mpf(PureDP(0.3).renyi(order)) + 3 * mpf(GDP(0.7).renyi(order))
         assert exact <= mpf(total.renyi(order)) <= exact * (1 + mpf("3e-15"))
-    through = compose((ZCDP(0.3), 7), (PureDP(0.7), 3))
+    mixed = compose((ZCDP(0.3), 7), (PureDP(0.7), 3))
+    assert isinstance(mixed, MixedReleases)
+    through = mixed.divergences
     assert isinstance(through, RDP)
     assert through.described == "sum over 10 releases"
     for order in (1.5, 2.0, 31.0):

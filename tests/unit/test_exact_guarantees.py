@@ -24,6 +24,7 @@ from dpcalc.guarantees.best import BestOf
 from dpcalc.guarantees.conversion import to_gdp, to_pure, to_zcdp
 from dpcalc.guarantees.groups import group
 from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian
+from dpcalc.guarantees.mixed import MixedReleases
 from dpcalc.guarantees.mixture import GaussianMixture
 from dpcalc.guarantees.through_renyi import ApproximateRDP
 from dpcalc.guarantees.worst import WorstOf
@@ -176,7 +177,9 @@ def test_a_pair_states_its_two_numbers() -> None:
 
 def test_failures_of_pairs_among_renyi_curves_multiply() -> None:
     """(ε₀, δ₀) composed 3 times with a Rényi curve: the curves add, and 1-(1-δ₀)³ may fail."""
-    found = compose((ApproxDP(0.5, 1e-3), 3), (ZCDP(0.02), 2))
+    mixed = compose((ApproxDP(0.5, 1e-3), 3), (ZCDP(0.02), 2))
+    assert isinstance(mixed, MixedReleases)
+    found = mixed.divergences
     assert isinstance(found, ApproximateRDP)
     with mp.workdps(50):
         failure = 1 - (1 - mpf(1e-3)) ** 3

@@ -1,0 +1,194 @@
+"""Releases with known losses next to others known through Rényi divergences: never below the truth."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import pytest
+from mpmath import mp, mpf
+
+from dpcalc import mechanisms
+from dpcalc.accountant import Accountant
+from dpcalc.errors import NumericalFailure
+from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP, compose
+from dpcalc.guarantees.composition import Composition
+from dpcalc.guarantees.mixed import MixedReleases
+from dpcalc.guarantees.renyi_profile import corners
+from dpcalc.guarantees.through_renyi import ApproximateRDP
+from dpcalc.odometer import Odometer
+
+BATCH = mechanisms.gaussian_without_replacement(5, 3, 1000)
+TABLE = {
+    "mechanism": "gaussian-without-replacement",
+    "noise_multiplier": 5,
+    "sample": 3,
+    "population": 1000,
+    "adjacency": "replace-one",
+}
+DELTA = 3.1e-8
+
+
+def mixed(*parts: Guarantee | tuple[Guarantee, int]) -> MixedReleases:
+    found = compose(*parts)
+    assert isinstance(found, MixedReleases)
+    return found
+
+
+def batch_divergence(order: float, mu: float = 0.4, rate: float = 0.003) -> mpf:
+    """Of the losses' densities as Balle, Barthe and Gaboardi have them, by quadrature, thirty digits.
+
+    Above 0 they are those of the mixture against its base, below 0 their mirror image.
+    """
+    with mp.workdps(30):
+        a, m, q = mpf(order), mpf(mu), mpf(rate)
+
+        def base(x: mpf) -> mpf:
+            return mp.npdf(x)
+
+        def mixture(x: mpf) -> mpf:
+            return (1 - q) * mp.npdf(x) + q * mp.npdf(x, m)
+
+        def excess(x: mpf) -> mpf:
+            p, o = mixture(x), base(x)
+            return p**a * o ** (1 - a) + o**a * p ** (1 - a) - p - o
+
+        far = a * m + 14
+        places = [m / 2 + (far - m / 2) * k / 40 for k in range(41)]
+        return mp.log1p(mp.quad(excess, places)) / (a - 1)
+
+
+@pytest.mark.parametrize("order", [1.5, 2.0, 10.0, 50.0, 300.0])
+def test_batches_have_the_divergences_of_their_definition_at_every_order(order: float) -> None:
+    exact = batch_divergence(order)
+    assert exact <= mpf(BATCH.renyi(order)) <= exact * (1 + mpf("1e-6"))
+
+
+def test_next_to_a_concentrated_release_batches_cost_what_their_losses_cost() -> None:
+    """As much as δ split in two allows, and less: both are composed."""
+    both = compose((BATCH, 20), ZCDP(1e-4))
+    alone = ZCDP(1e-4)
+    shares = (0.01, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.99)
+    split = min(
+        alone.epsilon(DELTA * x) + compose((BATCH, 20)).epsilon(DELTA * (1 - x)) for x in shares
+    )
+    assert alone.epsilon(DELTA) < both.epsilon(DELTA) < 0.0716 < split < 0.097
+
+
+def test_an_accountant_and_the_file_say_the_same_and_no_more_than_an_odometer() -> None:
+    odometer = Odometer(epsilon=1, delta=DELTA)
+    odometer.spend(TABLE, 20)
+    odometer.spend({"zcdp": 1e-4})
+    spent = Accountant(1, DELTA).spend(TABLE, 20).spend(ZCDP(1e-4))
+    assert spent.epsilon_spent() == compose((BATCH, 20), ZCDP(1e-4)).epsilon(DELTA)
+    assert spent.epsilon_spent() == odometer.accountant.epsilon_spent() < odometer.epsilon
+
+
+PLANS: list[tuple[Guarantee | tuple[Guarantee, int], ...]] = [
+    ((BATCH, 20), ZCDP(1e-4)),
+    (GDP(1.0), ZCDP(1e-4)),
+    ((PureDP(0.1), 50), ZCDP(0.01)),
+    ((ApproxDP(0.5, 1e-7), 3), (ZCDP(0.02), 2)),
+    (GDP(0.2), RDP.from_points({4: 0.01, 40: 0.1})),
+    (GDP(0.2), (ApproximateRDP(ZCDP(1e-3), 1e-9), 3)),
+    ((mechanisms.poisson_subsampled_gaussian(2, 1e-4, "add-remove"), 100), ZCDP(1e-5)),
+]
+
+
+@pytest.mark.parametrize("parts", PLANS)
+@pytest.mark.parametrize("delta", [1e-2, 1e-6, 1e-12])
+def test_no_bound_is_above_divergences_alone_or_a_split(
+    parts: tuple[Guarantee | tuple[Guarantee, int], ...], delta: float
+) -> None:
+    both = mixed(*parts)
+    *known, bare = parts
+    assert both.epsilon(delta) <= both.divergences.epsilon(delta)
+    split = compose(*known).epsilon(delta / 2) + compose(bare).epsilon(delta / 2)
+    assert both.epsilon(delta) <= split * (1 + 1e-3)
+    assert both.delta(both.epsilon(delta)) <= delta * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("delta", [1e-2, 1e-6, 1e-12])
+@pytest.mark.parametrize(("mu", "rho"), [(1.0, 1e-4), (0.1, 0.5), (0.3, 0.045)])
+def test_no_bound_is_below_gaussians_that_have_these_guarantees(
+    mu: float, rho: float, delta: float
+) -> None:
+    """√(2ρ)-GDP is ρ-zCDP."""
+    exact = GDP(math.sqrt(mu**2 + 2 * rho))
+    found = mixed(GDP(mu), ZCDP(rho))
+    assert exact.epsilon(delta) * (1 - 1e-12) <= found.epsilon(delta)
+    assert exact.delta(0.1) * (1 - 1e-12) <= found.delta(0.1)
+    assert exact.tradeoff(0.1) * (1 + 1e-12) >= found.tradeoff(0.1)
+
+
+def revealing(failure: float, epsilon: float) -> mpf:
+    """δ of what reveals all with a probability and is 1/8-GDP next to 1/4-GDP otherwise."""
+    mu = mp.sqrt(mpf(1) / 64 + mpf(1) / 16)
+    e, f = mpf(epsilon), mpf(failure)
+    return f + (1 - f) * (mp.ncdf(mu / 2 - e / mu) - mp.exp(e) * mp.ncdf(-mu / 2 - e / mu))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.2, 1.0, 3.0])
+def test_a_release_that_may_fail_is_composed_with_its_failure(epsilon: float) -> None:
+    found = mixed(GDP(0.125), ApproximateRDP(ZCDP(1 / 32), 1e-3))
+    with mp.workdps(40):
+        exact = revealing(1e-3, epsilon)
+    assert exact <= mpf(found.delta(epsilon))
+    assert found.delta(epsilon) <= found.divergences.delta(epsilon)
+
+
+def test_corners_are_on_the_conversion_of_the_divergences() -> None:
+    """With fifty digits at the best order, which a grid of orders misses by little."""
+    rho = 0.02
+    points = corners([(ZCDP(rho), 1)])
+    with mp.workdps(50):
+        for epsilon, delta, _ in points[40::60]:
+            best = mp.findroot(
+                lambda s, e=epsilon: rho * (1 + 2 * s) - e + mp.log(s / (1 + s)),
+                (mpf(epsilon) - rho) / (2 * rho),
+            )
+            exponent = best * ((1 + best) * mpf(rho) - mpf(epsilon)) + best * mp.log(best)
+            exact = mp.exp(exponent - (1 + best) * mp.log1p(best))
+            assert exact <= mpf(delta) * (1 + mpf("1e-30"))
+            assert mpf(delta) <= exact * (1 + mpf("1e-2"))
+
+
+def test_parts_are_opened_whatever_was_composed_first() -> None:
+    first = compose(compose((BATCH, 20), ZCDP(1e-4)), ZCDP(2e-4))
+    other = compose((BATCH, 20), compose(ZCDP(1e-4), ZCDP(2e-4)))
+    assert isinstance(first, MixedReleases)
+    assert first.epsilon(DELTA) == pytest.approx(other.epsilon(DELTA), rel=1e-6)
+
+
+def test_it_travels() -> None:
+    found = compose((BATCH, 20), ZCDP(1e-4))
+    assert pickle.loads(pickle.dumps(found)) == found  # noqa: S301 - our own
+
+
+def test_where_losses_cannot_be_summed_divergences_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = mixed(GDP(0.25), ZCDP(0.03125))
+
+    def failing(*_: object) -> float:
+        raise NumericalFailure("beyond what is summed")
+
+    for name in ("bracket", "delta_bracket", "deltas", "tradeoffs", "tradeoff_brackets"):
+        monkeypatch.setattr(Composition, name, failing)
+    assert found.epsilon(1e-6) == found.divergences.epsilon(1e-6)
+    assert found.delta(0.5) == found.divergences.delta(0.5)
+    assert found.deltas([0.5]) == found.divergences.deltas([0.5])
+    assert found.tradeoff(0.25) == found.divergences.tradeoff(0.25)
+    [bracket] = found.tradeoff_brackets([0.25])
+    assert bracket.lower == found.tradeoff(0.25)
+    assert bracket.upper == 0.75
+
+
+def test_what_reveals_everything_is_no_mixture() -> None:
+    assert compose(ZCDP(math.inf), GDP(1)) == ZCDP(math.inf)
+    assert compose(ZCDP(0.125), PureDP(math.inf)) == GDP(math.inf)
+    curve = RDP(lambda order: 0.1 * order if 1.5 < order <= 2 else math.inf)
+    assert compose(curve, GDP(0.1)).epsilon(1e-3) < math.inf
+
+
+def test_without_a_finite_divergence_nothing_is_known_of_a_corner() -> None:
+    nothing = RDP(lambda order: math.inf if order != 2 + 1e-9 else 0.1)
+    assert corners([(nothing, 1)]) == [(0.0, 1.0, 2.0)]
