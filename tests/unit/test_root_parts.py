@@ -158,16 +158,13 @@ def test_a_refinement_at_the_ends_of_the_range() -> None:
     assert max(asked.asked) == 2.0
 
 
-def test_a_refinement_of_what_is_infinite() -> None:
-    for beyond in (math.inf, 1.0):
-        found = refine_root(
-            lambda x, beyond=beyond: beyond if x < 3 else -math.inf,
-            2.9,
-            tolerance=1e-6,
-            slope=1.0,
-            most=9.0,
-        )
-        assert found.low < 3.0 <= found.high <= found.low + 1e-6
+@pytest.mark.parametrize("before", [math.inf, 1.0])
+def test_a_refinement_of_what_is_infinite(before: float) -> None:
+    def height(x: float) -> float:
+        return before if x < 3 else -math.inf
+
+    found = refine_root(height, 2.9, tolerance=1e-6, slope=1.0, most=9.0)
+    assert found.low < 3.0 <= found.high <= found.low + 1e-6
 
 
 def test_a_refinement_of_a_jump_halves_what_is_left() -> None:
