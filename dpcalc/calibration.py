@@ -3,7 +3,7 @@
 Statement
     `smallest_noise` returns an instance whose certified ε at δ is at most the budget, with a noise
     level within the theorem's own tolerance of where it no longer would be: the last double for
-    closed forms, five digits where ε itself is enclosed numerically.
+    closed forms, seven digits where ε itself is enclosed numerically.
 Rounding
     The returned instance is the last one tested that met the budget; nothing is extrapolated.
 """
@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Generic, TypeVar
 
 from dpcalc import checks
-from dpcalc.accounting.enclosure import find_root, sharpened
+from dpcalc.accounting.enclosure import find_root, left_open
 from dpcalc.errors import Infeasible, InvalidInput, missing_delta
 from dpcalc.guarantees import Guarantee
 from dpcalc.numerals import spelt
@@ -70,9 +71,9 @@ def smallest_noise(theorem: AnyTheorem, epsilon: float, delta: float = 0.0) -> A
     tolerance = theorem.calibration_tolerance()
     if tolerance == 0:
         return _to_the_last_double(search.run(enclose_root, 1e-12), epsilon, delta)
-    found = search.run(find_root, tolerance)
+    found = search.run(partial(find_root, width_at=search.width_at), tolerance)
     while found.certified().guarantee.epsilon(delta) > epsilon:
-        found = search.quieter(found, tolerance)
+        found, tolerance = search.quieter(found, tolerance), 2 * tolerance
     return found
 
 
@@ -100,6 +101,10 @@ class _Search(Generic[AnyTheorem]):
         value = math.log(found) - math.log(self._epsilon)
         return min(value, 0.0) if found <= self._epsilon else max(value, 1e-300)
 
+    def width_at(self, amount: float) -> float:
+        """How wide the enclosure of ε is."""
+        return left_open(self._guarantee(amount), self._delta)
+
     def run(self, enclose: Callable[..., Root], tolerance: float) -> AnyTheorem:
         """The instance that meets the budget, ``tolerance`` from one that does not.
 
@@ -113,10 +118,6 @@ class _Search(Generic[AnyTheorem]):
         )
         if found.high == math.inf:
             raise _infeasible(self._theorem, self._epsilon, self._delta)
-        if enclose is find_root:
-            found = sharpened(
-                self.height, found, tolerance=tolerance, at=self._guarantee, delta=self._delta
-            )
         return self.quieter(self._theorem, found.high)
 
     def _guarantee(self, amount: float) -> Guarantee:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Protocol, runtime_checkable
 
 from dpcalc.errors import NumericalFailure
-from dpcalc.numerics.root import Objective, Root, enclose_root
+from dpcalc.numerics.root import Objective, Root, enclose_root, refine_root
 
 _FARTHEST = 1e15
 """In units of the crossing's slope: farther away it is not looked for."""
@@ -20,7 +20,10 @@ _COARSE = 1e-3
 """Width of the enclosures, and tolerance, with which a search for a root begins."""
 
 _STAYS_WIDE = 10.0
-"""An enclosure this many times wider than asked for will be no narrower in the next search."""
+"""An enclosure this many times wider than asked for says less than its upper end."""
+
+_ENOUGH = 1e-5
+"""Width of a root where an upper end jumps, and where no wide search told how steep it is."""
 
 _SUMMED = 1e-8
 """Relative width that only sums over the outcomes of a round reach, at next to no cost."""
@@ -34,6 +37,9 @@ MANY = 256
 _USUAL, _OF_MANY = 1e-6, 1e-5
 """Relative widths aimed at, the second for sums of very many laws."""
 
+TOLERANCE = 1e-7
+"""Of the noise that is found: a tenth of the usual width, as upper ends are smoother than that."""
+
 _relative_width: ContextVar[float | None] = ContextVar("relative width", default=None)
 
 
@@ -42,13 +48,11 @@ class Search:
     """A search for a root, in which not every enclosure has to be as good as it can be.
 
     Attributes:
-        hurried: whether some enclosure was left wider than one by all methods may be.
         outdone: for each kind of sum, the method that another one was better than at the last place
             where both were tried.
         passes: for each kind of sum, the last pass over lattices.
     """
 
-    hurried: bool = False
     outdone: dict[object, object] = field(default_factory=dict)
     passes: dict[object, object] = field(default_factory=dict)
 
@@ -68,16 +72,6 @@ def searching() -> Iterator[Search]:
     token = _search.set(search)
     try:
         yield search
-    finally:
-        _search.reset(token)
-
-
-@contextmanager
-def _unhurried() -> Iterator[None]:
-    """Within this block enclosures are as narrow as outside a search."""
-    token = _search.set(None)
-    try:
-        yield
     finally:
         _search.reset(token)
 
@@ -116,58 +110,50 @@ def find_root(
     least: float,
     most: float,
     widths: Sequence[float] = (_COARSE,),
-    last: float = 1.0,
-    width_at: Callable[[float], float] = lambda _: 0.0,
+    width_at: Callable[[float], float] = lambda _: relative_width(),
 ) -> Root:
-    """`enclose_root` for a function of enclosures: wide ones find the place, narrow ones the digits.
+    """`enclose_root` for a function of enclosures: wide ones find the place, the others the digits.
 
-    All are valid, and what is returned was tested with the narrow ones. Where one method alone
-    enclosed them, the answer is tested with all methods, and sought with them if they gain more
-    than the tolerance.
+    All are valid. What is returned was tested with enclosures as they are outside a search. Those of
+    one round are narrower than asked for at next to no cost, and so is the root; where an enclosure
+    stays wide and its upper end jumps, as it may from one grid of cells to the next, five digits do.
 
     Args:
         height: the function.
         start: where to begin.
-        tolerance: width aimed at.
+        tolerance: width aimed at, more where enclosures are asked for that are wider than usual.
         least: left end of the range.
         most: right end of the range.
         widths: of the enclosures, and tolerances, of the searches before the last, falling.
-        last: width of the last enclosures over the tolerance; they cost the more the narrower.
-        width_at: relative width of the enclosure at a place; where it stays far above what was asked
-            for, digits that are a hundredth of what it leaves open are not sought.
+        width_at: relative width of the enclosure at a place; see `left_open`.
     """
     within = partial(enclose_root, height, least=least, most=most)
-    slope, known, narrow = 1.0, False, last * tolerance
-    with searching() as search:
-        for width in widths:
-            if tolerance >= width:
-                break
+    slope, known = 1.0, False
+    tolerance *= max(1.0, relative_width() / _USUAL)
+    with searching():
+        for width in (w for w in widths if w > tolerance):
             with with_relative_width(width):
                 rough = within(start, tolerance=width, slope=slope, slope_known=known)
                 if rough.low < rough.high < math.inf and rough.slope * width > 1:
                     # Here wide enclosures tell places apart that are nearer than their width.
                     nearer = max(1 / rough.slope, tolerance)
                     rough = within(rough.high, tolerance=nearer, slope=rough.slope)
-            if rough.low == rough.high or (rough.high == math.inf and width == widths[-1]):
+            if rough.high == math.inf and width == widths[-1]:
                 return rough
             start, slope = min(rough.likely, most), rough.slope
             known = rough.high < math.inf and rough.slope * width <= 1
-            if rough.high < math.inf:
-                with with_relative_width(width):
-                    left_open = width_at(rough.high)
-                    if left_open > _STAYS_WIDE * width:  # or was it the hurry?
-                        with _unhurried():
-                            left_open = width_at(rough.high)
-                if left_open > _STAYS_WIDE * width:
-                    tolerance = max(tolerance, min(left_open / (100 * slope), width))
-        with with_relative_width(narrow):
-            found = within(start, tolerance=tolerance, slope=slope, slope_known=known)
-    if not search.hurried:
-        return found
-    with with_relative_width(narrow):
-        if found.high < math.inf and height(found.high) >= -2 * tolerance * found.slope:
-            return found
-        return within(min(found.high, most), tolerance=tolerance, slope=found.slope)
+        if not known:
+            rough = within(start, tolerance=max(tolerance, _ENOUGH), slope=slope)
+            start, slope = rough.likely, rough.slope
+    width = width_at(start)
+    worth, enough = 2 * width / slope, 0.0
+    if width <= _SUMMED:
+        tolerance = min(tolerance, max(worth, _LAST_DIGITS))
+    elif width > _STAYS_WIDE * relative_width():
+        enough = min(worth, _ENOUGH)
+    return refine_root(
+        height, start, tolerance=tolerance, slope=slope, enough=enough, least=least, most=most
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,31 +203,11 @@ class Enclosing(Protocol):
         """An enclosure of ε(δ)."""
 
 
-def sharpened(
-    height: Objective, found: Root, *, tolerance: float, at: Callable[[float], object], delta: float
-) -> Root:
-    """A root within a tolerance, closer where the enclosures are much narrower than that.
-
-    Those of one round are, and cost next to nothing.
-
-    Args:
-        height: the function.
-        found: the root, of which ``high`` was tested.
-        tolerance: how wide it is.
-        at: what encloses ε at a place; anything else leaves the root as it is.
-        delta: where ε is enclosed.
-    """
-    if not found.low < found.high < math.inf:
-        return found
-    guarantee = at(found.high)
-    if not isinstance(guarantee, Enclosing):
-        return found
-    width = guarantee.bracket(delta).relative_width
-    nearer = max(2 * width / found.slope, _LAST_DIGITS)
-    if width > _SUMMED or nearer > tolerance / 8:
-        return found
-    root = enclose_root(height, found.likely, tolerance=nearer, slope=found.slope, slope_known=True)
-    return root if root.high <= found.high else found
+def left_open(guarantee: object, delta: float) -> float:
+    """How wide the enclosure of ε(δ) is, relative to ε; as wide as asked for where none is known."""
+    if isinstance(guarantee, Enclosing):
+        return guarantee.bracket(delta).relative_width
+    return relative_width()
 
 
 def invert_bound(

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 
 from dpcalc.accounting.enclosure import (
-    Enclosing,
+    TOLERANCE,
     find_root,
+    left_open,
     relative_width,
-    sharpened,
     with_relative_width,
 )
 from dpcalc.claims.solution import MORE_IS_PRIVATE, MOST_ROUNDS
@@ -21,15 +20,13 @@ from dpcalc.errors import Infeasible
 from dpcalc.guarantees import GDP, Guarantee, PureDP
 from dpcalc.guarantees.composition import Composition
 from dpcalc.numerals import spelt
-from dpcalc.numerics.root import Root, enclose_root
-
-TOLERANCE = 1e-6
-"""Of mechanisms whose ε is enclosed numerically."""
+from dpcalc.numerics.root import enclose_root
 
 _EXACT_TOLERANCE = 1e-12
 """Of mechanisms whose ε is exact to nearly the last digit."""
 
-_FEW_ROUNDS = 16
+_WIDTHS = (0.05, 1e-3)
+"""Of the enclosures with which a search begins."""
 
 
 def most_rounds(
@@ -101,33 +98,26 @@ def best_real(
         return _height(of(value(x)), *budget)
 
     def width_at(x: float) -> float:
-        guarantee = of(value(x))
-        if not isinstance(guarantee, Enclosing):
-            return 0.0
-        return guarantee.bracket(budget[1]).relative_width
+        return left_open(of(value(x)), budget[1])
 
     start = max(0.0, least) if field in MORE_IS_PRIVATE else most - 8.0
-    exact = _exact(first := of(value(start)))
-    search = enclose_root if exact else _search(first, width_at)
-    found = search(
-        height, start, tolerance=_EXACT_TOLERANCE if exact else TOLERANCE, least=least, most=most
-    )
+    if _exact(of(value(start))):
+        found = enclose_root(height, start, tolerance=_EXACT_TOLERANCE, least=least, most=most)
+    else:
+        found = find_root(
+            height,
+            start,
+            tolerance=TOLERANCE,
+            least=least,
+            most=most,
+            widths=_WIDTHS,
+            width_at=width_at,
+        )
     if found.high == math.inf:
         raise _infeasible(
             *budget, f" with {field.replace('_', ' ')} in [{spelt(span[0])}, {spelt(span[1])}]"
         )
-    if not exact:
-        found = sharpened(
-            height, found, tolerance=TOLERANCE, at=lambda x: of(value(x)), delta=budget[1]
-        )
     return value(found.high)
-
-
-def _search(guarantee: Guarantee, width_at: Callable[[float], float]) -> Callable[..., Root]:
-    """How to search; with wider enclosures for few rounds, where narrow ones take seconds."""
-    parts = guarantee.parts if isinstance(guarantee, Composition) else ((guarantee, 1),)
-    last = 4.0 if sum(count for _, count in parts) <= _FEW_ROUNDS else 1.0
-    return partial(find_root, widths=(0.05, 1e-3), last=last, width_at=width_at)
 
 
 def _exact(guarantee: Guarantee) -> bool:

@@ -2,9 +2,9 @@
 
 Statement
     `solve` returns a value whose certified ε at δ is at most the budget: the smallest noise, the
-    largest rate, sample or number of rounds that was found to meet it, within a relative
-    `budget_search.TOLERANCE` for real numbers (or twice the width of the enclosures, if that is
-    less) and exactly where the next whole number fails.
+    largest rate, sample or number of rounds that was found to meet it: of real numbers next to one,
+    a relative `enclosure.TOLERANCE` away, that was found not to, and of whole numbers where the next
+    one fails.
 Rounding
     What is returned was itself tested; nothing is extrapolated. ε(δ) is enclosed numerically, so
     the answer may be on the safe side of the best one by as much as the enclosure is wide.

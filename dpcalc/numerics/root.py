@@ -18,6 +18,9 @@ _NEAREST = 1 / 4096
 _LONGEST = 32.0
 """The first step expects the function to fall by at most this."""
 
+_TRIED = 4
+"""So many steps of a refinement may stay on one side of the root."""
+
 
 @dataclass(frozen=True, slots=True)
 class Root:
@@ -115,3 +118,67 @@ def _narrowed(
             high, at_high, run = middle, value, min(run, 0) - 1
             at_low = at_low / 2 if run < -1 else at_low
     return left, right
+
+
+def refine_root(
+    height: Objective,
+    start: float,
+    *,
+    tolerance: float,
+    slope: float,
+    enough: float = 0.0,
+    least: float = -math.inf,
+    most: float = math.inf,
+) -> Root:
+    """Enclose the root of a decreasing function next to ``start``, of which the slope is known.
+
+    Steps aim along secants a third of the tolerance past the root, to its right and then to its left:
+    a smooth function takes three or four evaluations.
+
+    Args:
+        height: the function.
+        start: near the root.
+        tolerance: width aimed at; no less than the spacing of doubles is reached.
+        slope: about how fast the function falls.
+        enough: the width aimed at where a step shows that the function is not smooth.
+        least: left end of the range.
+        most: right end of the range.
+    """
+    x, last = min(max(start, least), most), None
+    left, right = (-math.inf, math.inf), (math.inf, -math.inf)
+    for _ in range(_TRIED):
+        at = x, height(x)
+        left, right = (at, right) if at[1] > 0 else (left, at)
+        if right[0] - left[0] < math.inf:
+            left, right = _closed_in(height, (left, right), at[1], tolerance, enough)
+            return Root(left[0], right[0], _fall(left, right) or slope, right[0])
+        slope = (_fall(*sorted((last, at))) if last else 0.0) or slope
+        last, x = at, min(max(x + at[1] / slope + math.copysign(tolerance / 3, at[1]), least), most)
+        if x == at[0] or not math.isfinite(at[1]):
+            break
+    return enclose_root(height, x, tolerance=tolerance, slope=slope, least=least, most=most)
+
+
+def _closed_in(
+    height: Objective, ends: tuple[Point, Point], latest: float, tolerance: float, enough: float
+) -> tuple[Point, Point]:
+    """False position, and where a step of it leaves more than half of the height, a halving."""
+    left, right = ends
+    rough = False
+    while right[0] - left[0] > max(tolerance, 1e-15 * abs(right[0])):
+        x = middle = left[0] + (right[0] - left[0]) / 2
+        if not rough and _fall(left, right):
+            root = left[0] + left[1] / _fall(left, right)
+            aimed = root + (tolerance if right[0] - root > 2 * tolerance / 3 else -tolerance) / 3
+            x = aimed if left[0] < aimed < right[0] else middle
+        at = x, height(x)
+        rough = x != middle and not abs(at[1]) <= abs(latest) / 2
+        tolerance = max(tolerance, enough) if rough else tolerance
+        left, right, latest = (at, right, at[1]) if at[1] > 0 else (left, at, at[1])
+    return left, right
+
+
+def _fall(left: Point, right: Point) -> float:
+    """How fast the function falls from one place to another; 0 where that is no number."""
+    fall = (left[1] - right[1]) / (right[0] - left[0])
+    return fall if 0 < fall < math.inf else 0.0

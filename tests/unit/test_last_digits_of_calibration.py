@@ -8,12 +8,18 @@ from typing import Any
 import mpmath
 import pytest
 
-from dpcalc.accounting.enclosure import Bracket, sharpened
+from dpcalc.accounting.enclosure import (
+    TOLERANCE,
+    Bracket,
+    find_root,
+    left_open,
+    relative_width,
+    with_relative_width,
+)
+from dpcalc.calibration import smallest_noise
 from dpcalc.claims import solve
-from dpcalc.claims.budget_search import TOLERANCE
 from dpcalc.guarantees import GDP
-from dpcalc.guarantees.composition import Composition
-from dpcalc.numerics.root import Root
+from dpcalc.theorems.catalogue import privacy_result
 
 EPSILON, DELTA = 0.2, 1e-5
 
@@ -49,35 +55,75 @@ def test_one_sampled_round_is_solved_to_ten_digits(field: str) -> None:
     assert 0 <= spare <= 1e-10
 
 
-@pytest.mark.parametrize(("width", "reached"), [(0.0, 1e-12), (1e-9, 2e-9), (1e-6, 1e-6)])
+@pytest.mark.parametrize(("width", "reached"), [(0.0, 1e-12), (1e-9, 2e-9), (1e-6, TOLERANCE)])
 def test_the_search_ends_where_the_enclosures_do(width: float, reached: float) -> None:
-    """Twice their width, no less than the last digits and no more than before."""
+    """Twice their width where they are narrower than was asked for, but no less than the last digits."""
+    found = find_root(
+        lambda x: 1 - x, 0.5, tolerance=TOLERANCE, least=-9, most=9, width_at=lambda _: width
+    )
+    assert found.low < 1.0 <= found.high <= found.low + reached
 
+
+def test_what_an_enclosure_leaves_open() -> None:
     class Answer:
         def bracket(self, delta: float) -> Bracket:
             assert delta == DELTA
-            return Bracket(1.0 - width, 1.0, "given")
+            return Bracket(0.75, 1.0, "given")
 
-    found = Root(1.0 - 0.3e-6, 1.0 + 0.7e-6, 1.0, 1.0)
-    nearer = sharpened(lambda x: 1 - x, found, tolerance=1e-6, at=lambda _: Answer(), delta=DELTA)
-    assert 1.0 <= nearer.high <= 1.0 + reached
-    assert (nearer is found) == (width == 1e-6)
-
-
-def test_a_root_that_turns_out_farther_away_is_left() -> None:
-    found = Root(1.0, 1.0 + TOLERANCE, 1.0, 1.0)
-    left = sharpened(
-        lambda x: 2.0 - x, found, tolerance=TOLERANCE, at=lambda _: Composition(()), delta=DELTA
-    )
-    assert left is found
+    assert left_open(Answer(), DELTA) == 0.25
+    assert left_open(GDP(1.0), DELTA) == relative_width()  # nothing is known of it
+    with with_relative_width(0.5):
+        assert left_open(GDP(1.0), DELTA) == 0.5
 
 
-def test_closed_forms_and_ends_of_the_range_are_left() -> None:
-    for found in (
-        Root(1.0, 1.0, 1.0, 1.0),
-        Root(1.0, 2.0, 1.0, 1.5),
-        Root(9.0, math.inf, 1.0, 9.0),
-    ):
-        assert found is sharpened(
-            lambda x: 1.2 - x, found, tolerance=1.0, at=lambda _: GDP(1.0), delta=DELTA
-        )
+def test_a_caller_who_asks_for_wide_enclosures_is_given_fewer_digits() -> None:
+    asked: list[float] = []
+
+    def height(x: float) -> float:
+        asked.append(relative_width())
+        return 1.0 - x + 1e-4 * math.sin(1e6 * x)
+
+    with with_relative_width(1e-3):
+        found = find_root(height, 0.5, tolerance=TOLERANCE, least=-9, most=9)
+    assert found.high - found.low <= 1e-4
+    assert set(asked) == {1e-3}
+    assert len(asked) <= 9
+
+
+CASES = [
+    ("private-dual-averaging", {}, 0.5, 1e-6),
+    (
+        "private-dual-averaging",
+        {"sampling": "random-batch", "batch_size": 100, "rounds": 2000},
+        1,
+        1e-6,
+    ),
+    ("noisy-sgd", {"steps": 100}, 1, 1e-5),
+    ("noisy-sgd-constrained", {}, 1, 1e-5),
+    ("noisy-sgd-constrained-tradeoff", {"steps": 10_000}, 4, 1e-7),
+    ("gaussian-objective-perturbation", {}, 1, 1e-5),
+    ("penalty-perturbation", {"penalty": 1, "noise_rate": 1}, 3, 1e-5),
+    ("recycled-admm", {}, 1, 1e-5),
+    ("admm-iteration-all-users", {}, 1, 1e-5),
+]
+
+
+@pytest.mark.parametrize(("key", "change", "epsilon", "delta"), CASES)
+def test_less_noise_by_half_a_millionth_exceeds_the_budget(
+    key: str, change: dict[str, Any], epsilon: float, delta: float
+) -> None:
+    """Of every theorem whose bound is a numerical composition; most ended at five digits."""
+    kind = privacy_result(key)
+    found = smallest_noise(kind.from_parameters({**kind.example, **change}), epsilon, delta)
+    less = 1 - 5e-7 if not found.noise_is_a_rate else 1 + 5e-7
+    quieter = found.with_noise_level(found.noise_level() * less)
+    assert found.certified().guarantee.epsilon(delta) <= epsilon
+    assert quieter.certified().guarantee.epsilon(delta) > epsilon
+
+
+def test_no_question_changes_the_answer_to_another() -> None:
+    kind = privacy_result("noisy-sgd-constrained")
+    start = kind.from_parameters(kind.example)
+    first = [smallest_noise(start, epsilon, 1e-5).noise_level() for epsilon in (1.0, 1.01, 2.0)]
+    again = [smallest_noise(start, epsilon, 1e-5).noise_level() for epsilon in (2.0, 1.01, 1.0)]
+    assert first == again[::-1]

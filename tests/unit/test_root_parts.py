@@ -7,7 +7,7 @@ import math
 import pytest
 
 from dpcalc.accounting.enclosure import find_root
-from dpcalc.numerics.root import Root, enclose_root
+from dpcalc.numerics.root import Root, enclose_root, refine_root
 from tests.unit.counted_functions import Counted
 
 pytestmark = pytest.mark.usefixtures("fifty_digits")
@@ -124,3 +124,62 @@ def test_a_steep_function_is_enclosed_more_closely() -> None:
     height = Counted(lambda x: 1e5 * (2.0 - x))
     found = find_root(height, 1.0, tolerance=1e-9, least=0.0, most=9.0)
     assert found.low <= 2.0 <= found.high <= found.low + 1e-9
+
+
+def test_a_refinement_steps_past_the_root_and_back() -> None:
+    """To where the slope says, a third of the tolerance to the right; then as far to the left."""
+    height = Counted(lambda x: 2 * (3.0 - x))
+    found = refine_root(height, 2.999, tolerance=3e-6, slope=2.0)
+    assert height.asked == pytest.approx([2.999, 3 + 1e-6, 3 - 1e-6], abs=1e-12)
+    assert (found.low, found.high) == (height.asked[2], height.asked[1])
+    assert found.slope == pytest.approx(2.0)
+    behind = Counted(lambda x: 2 * (3.0 - x))
+    refine_root(behind, 3.001, tolerance=3e-6, slope=2.0)
+    assert behind.asked == pytest.approx([3.001, 3 - 1e-6, 3 + 1e-6], abs=1e-12)
+
+
+@pytest.mark.parametrize("slope", [0.3, 0.97, 1.05, 40.0])
+def test_a_refinement_learns_the_slope(slope: float) -> None:
+    height = Counted(lambda x: 3.0 - x)
+    found = refine_root(height, 2.999, tolerance=1e-7, slope=slope)
+    assert found.low < 3.0 <= found.high <= found.low + 1e-7
+    assert len(height.asked) <= 8
+
+
+def test_a_refinement_at_the_ends_of_the_range() -> None:
+    everywhere = refine_root(
+        lambda x: -1.0 - x, 1.0, tolerance=1e-6, slope=1.0, least=1.0, most=2.0
+    )
+    assert (everywhere.low, everywhere.high) == (1.0, 1.0)
+    nowhere = refine_root(lambda x: 9.0 - x, 1.999, tolerance=1e-6, slope=1.0, least=1.0, most=2.0)
+    assert (nowhere.low, nowhere.high) == (2.0, math.inf)
+    asked = Counted(lambda x: 2.0001 - x)
+    assert refine_root(asked, 1.9, tolerance=1e-6, slope=0.9, least=1.0, most=2.0).high == math.inf
+    assert max(asked.asked) == 2.0
+
+
+@pytest.mark.parametrize("before", [math.inf, 1.0])
+def test_a_refinement_of_what_is_infinite(before: float) -> None:
+    def height(x: float) -> float:
+        return before if x < 3 else -math.inf
+
+    found = refine_root(height, 2.9, tolerance=1e-6, slope=1.0, most=9.0)
+    assert found.low < 3.0 <= found.high <= found.low + 1e-6
+
+
+def test_a_refinement_of_a_jump_halves_what_is_left() -> None:
+    height = Counted(lambda x: 3.0 - x + (1e-3 if x < 3 else -1e-3))
+    found = refine_root(height, 2.999, tolerance=1e-7, slope=1.0)
+    assert found.low < 3.0 <= found.high <= found.low + 1e-7
+    assert len(height.asked) <= 24
+    few = Counted(height.function)
+    rough = refine_root(few, 2.999, tolerance=1e-7, slope=1.0, enough=1e-5)
+    assert rough.low < 3.0 <= rough.high <= rough.low + 1e-5
+    assert len(few.asked) <= len(height.asked) - 6
+    smooth = refine_root(lambda x: 3.0 - x, 2.999, tolerance=1e-7, slope=1.0, enough=1e-5)
+    assert smooth.high - smooth.low <= 1e-7
+
+
+def test_no_refinement_goes_below_the_spacing_of_doubles() -> None:
+    found = refine_root(lambda x: 1e6 - x, 1e6 - 0.1, tolerance=0.0, slope=1.0)
+    assert found.low <= 1e6 <= found.high <= found.low + 2e-9

@@ -287,10 +287,8 @@ class DeltaAt(Query):
 def settled_for(found: Bracket, query: Query, unit: float, width: float) -> bool:
     """Whether a search goes on with an enclosure of this relative width, which it is told.
 
-    Its answer is tested with the narrowest enclosure there is.
+    Its answer is tested outside it, with the narrowest enclosure there is.
     """
-    search = current_search()
-    if search is None or not query.narrow(found, unit, width / query.relative_width):
+    if current_search() is None:
         return False
-    search.hurried = True
-    return True
+    return query.narrow(found, unit, width / query.relative_width)

@@ -23,6 +23,7 @@ from __future__ import annotations
 from typing import Literal, Self
 
 from dpcalc import checks
+from dpcalc.accounting.enclosure import TOLERANCE
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonRemove
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import Guarantee
@@ -250,8 +251,8 @@ class PrivateDualAveraging(Theorem):
         return Bound(worst, {"sigma": self.sigma}, "one record opposite to all others")
 
     def calibration_tolerance(self) -> float:
-        """Five digits where ε is enclosed numerically, the last double where it is exact."""
-        return 1e-5 if _samples(self) else 0.0
+        """What an enclosure is worth where ε is enclosed, the last double where it is exact."""
+        return TOLERANCE if _samples(self) else 0.0
 
     def _all_rounds(self) -> Guarantee:
         """All rounds, whose records are drawn at random."""

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from dpcalc.accounting.enclosure import TOLERANCE
 from dpcalc.accounting.iteration import NoisyContraction, Participation
 from dpcalc.accounting.iteration.distance_quantiles import TAIL_PROBABILITIES, upper_quantiles
 from dpcalc.accounting.iteration.sampled_batches import NoiseSplit, SampledRun, max_distance
@@ -265,8 +266,8 @@ class SampledDescent(NoisyDescent):
         return Bound(GDP(round_up(mu)), numbers, "shifted interpolation in f-DP")
 
     def calibration_tolerance(self) -> float:
-        """Five digits where ε is enclosed numerically, the last double where it is exact."""
-        return 0.0 if self.full() else 1e-5
+        """What an enclosure is worth where ε is enclosed, the last double where it is exact."""
+        return 0.0 if self.full() else TOLERANCE
 
 
 def _in_range(value: Real) -> float:

@@ -8,14 +8,24 @@ from functools import partial
 from typing import Self
 
 from dpcalc import checks
+from dpcalc.accounting.enclosure import (
+    TOLERANCE,
+    find_root,
+    relative_width,
+    with_relative_width,
+)
 from dpcalc.accounting.iteration.sampled_batches import NoiseSplit
 from dpcalc.errors import Infeasible
 from dpcalc.guarantees import Guarantee
 from dpcalc.guarantees.best_count import BestCount
 from dpcalc.numerics.precise import Real
+from dpcalc.numerics.root import enclose_root
 from dpcalc.theorems.authoring import theorem
 from dpcalc.theorems.base import Bound, Scope
 from dpcalc.theorems.noisy_gradient_descent._sampled import SampledDescent
+
+_COARSE = 1e-3
+"""Width of enclosures, and tolerance, with which the search for a printed noise begins."""
 
 
 @theorem()
@@ -76,7 +86,6 @@ class SplitDescent(SampledDescent):
         self.require(Scope.CLAIMED)
         checks.positive("epsilon", epsilon)
         checks.proper_delta(delta)
-        from dpcalc.accounting.enclosure import find_root
 
         def height(log_sigma: float, count: int | None) -> float:
             changed = self.replace(sigma=math.exp(log_sigma))
@@ -86,14 +95,16 @@ class SplitDescent(SampledDescent):
             return math.log(found) - math.log(epsilon)
 
         start, count = math.log(self.sigma), None
-        for tolerance in (1e-3, 1e-3, 1e-6):  # the best number of steps does not need all digits
-            root = find_root(
-                partial(height, count=count), start, tolerance=tolerance, least=-600.0, most=600.0
-            )
+        coarsely = partial(enclose_root, tolerance=_COARSE), _COARSE
+        finely = partial(find_root, tolerance=TOLERANCE), relative_width()
+        # The best number of steps does not need all digits.
+        for search, width in (coarsely, coarsely, finely):
+            with with_relative_width(width):
+                root = search(partial(height, count=count), start, least=-600.0, most=600.0)
             if root.high == math.inf:
                 raise Infeasible(f"no sigma makes the printed composition give epsilon={epsilon:g}")
             start, found = root.high, self.replace(sigma=math.exp(root.high))
-            if tolerance > 1e-6:
+            if search is coarsely[0]:
                 count = found.best_count(found.printed_split()).best(
                     lambda bound: bound.epsilon(delta)
                 )

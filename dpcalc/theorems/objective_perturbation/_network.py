@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from dpcalc import checks
+from dpcalc.accounting.enclosure import TOLERANCE
 from dpcalc.accounting.losses.exponential_norm import LARGEST_DIMENSION
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import PureDP
@@ -245,9 +246,9 @@ class NetworkTheorem(Theorem):
         return largest_rate(self, epsilon)
 
     def calibration_tolerance(self) -> float:
-        """Equal rounds are summed up exactly; others compose to nine digits or so, laws to six."""
+        """Equal rounds are summed up exactly; others smoothly, laws to what an enclosure is worth."""
         if self.dimension is not None:
-            return 1e-6
+            return TOLERANCE
         equal = self.penalty.constant and self.noise_rate.constant
         return Theorem.calibration_tolerance(self) if equal else 1e-8
 

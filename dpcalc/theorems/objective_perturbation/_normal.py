@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+from dpcalc.accounting.enclosure import TOLERANCE
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP
 from dpcalc.numerics.precise import mpf, round_down, round_up
@@ -163,8 +164,8 @@ class NormalObjective(Theorem):
         )
 
     def calibration_tolerance(self) -> float:
-        """Laws are composed to six digits."""
-        return 1e-6
+        """What an enclosure is worth."""
+        return TOLERANCE
 
     def shown_noise(self) -> Formula:
         """`noise_mu` in symbols, or with the numbers of a schedule."""
