@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dpcalc.accounting.composition.any_argument import Answer
 from dpcalc.accounting.composition.convex_curve import ConvexCurve, Ends
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt, Query
 from dpcalc.accounting.enclosure import Bracket
-from dpcalc.accounting.losses.reversal import reversed_loss
 from dpcalc.errors import NumericalFailure
-
-Answer = Callable[[LossSum, Query], Bracket]
-"""Encloses what is asked of a sum."""
 
 NEGLIGIBLE = 1e-12
 """Of δ: what need not be known any better."""
@@ -57,11 +54,8 @@ class Asking:
     def reverse(self, rest: LossSum, curve: ConvexCurve) -> ConvexCurve:
         """That of the reversed pairs, at 0 the same; where they are not known, no more than that."""
         zero = curve.ends(0.0)
-        reverse = [(reversed_loss(loss), count) for loss, count in rest.parts]
-        known = [(loss, count) for loss, count in reverse if loss is not None]
-        if len(known) < len(reverse):
+        if (turned := rest.turned) is None:
             return ConvexCurve(lambda _: (0.0, zero[1]), {0.0: zero})
-        turned = LossSum(tuple(known))
         return curve if turned.parts == rest.parts else self.curve(turned, {0.0: zero})
 
     def _ask(self, rest: LossSum, place: float) -> Ends:

@@ -9,18 +9,17 @@ With S = C + R, C between l and h but for a probability of at most p, in which c
 
     (1 - p) δ_R(ε - l)  <=  δ(ε)  <=  δ_R(ε - h).
 
-Below zero δ_R(-η) is at least 1 - e^{-η}, and at most δ_R(0) + 1 - e^{-η}: its slope is between -e^{-η}
-and 0.
+Arguments below zero, and an ε of the rest that is negative, are those of `any_argument`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
+from dpcalc.accounting.composition.any_argument import Answer, AnyArgument
 from dpcalc.accounting.composition.loss_sum import LossSum
-from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt, Query
+from dpcalc.accounting.composition.query import EpsilonAt, Query
 from dpcalc.accounting.enclosure import Bracket
 from dpcalc.accounting.losses import RandomisedResponseLoss
 from dpcalc.accounting.losses.density_pair import PrivacyLoss
@@ -52,37 +51,34 @@ class CertainLosses:
     high: float
     lost: float
 
-    def enclose(self, query: Query, answer: Callable[[LossSum, Query], Bracket]) -> Bracket:
+    def enclose(self, query: Query, answer: Answer) -> Bracket:
         """The answer for the whole sum.
 
         Args:
             query: what is asked.
             answer: encloses what is asked of the rest.
         """
-        if isinstance(query, EpsilonAt):
-            return self._epsilon(query, answer)
-        return self._delta(query, answer)
+        rest = AnyArgument(self.rest, answer, query.relative_width)
+        return (
+            self._epsilon(query, rest) if isinstance(query, EpsilonAt) else self._delta(query, rest)
+        )
 
-    def _epsilon(self, query: Query, answer: Callable[[LossSum, Query], Bracket]) -> Bracket:
-        above = answer(self.rest, query)
+    def _epsilon(self, query: Query, rest: AnyArgument) -> Bracket:
+        tolerance = query.relative_width * self.low / 2
+        above = rest.epsilon(query.at, tolerance)
+        digits = 4e-16 * (self.high + abs(above.high))
+        high = max(0.0, self.high + above.high + digits)
         kept = query.at / (1 - self.lost) * (1 + 1e-15)
         if kept >= 1:
-            return Bracket(0.0, self.high + above.upper, above.method)
-        least = answer(self.rest, EpsilonAt(kept, query.relative_width)).lower
-        low = self.low + (least if least > 0 else math.log1p(-kept) * (1 + 1e-15))
-        digits = 4e-16 * (self.high + above.upper)
-        return Bracket(max(0.0, low - digits), self.high + above.upper + digits, above.method)
+            return Bracket(0.0, high, above.method)
+        low = self.low + rest.epsilon(kept, tolerance).low - digits
+        return Bracket(max(0.0, low), high, above.method)
 
-    def _delta(self, query: Query, answer: Callable[[LossSum, Query], Bracket]) -> Bracket:
+    def _delta(self, query: Query, rest: AnyArgument) -> Bracket:
         digits = 4e-16 * (query.at + self.high)
-        above, below = query.at - self.high - digits, query.at - self.low + digits
-        at_most = answer(self.rest, DeltaAt(max(above, 0.0), query.relative_width))
-        at_least = answer(self.rest, DeltaAt(max(below, 0.0), query.relative_width)).lower
-        upper = at_most.upper
-        if above < 0:
-            upper = min(1.0, (upper - math.expm1(above)) * (1 + 4e-15))
-        lower = max(at_least, -math.expm1(below) if below < 0 else 0.0)
-        return Bracket(lower * (1 - self.lost) * (1 - 4e-15), upper, at_most.method)
+        above = rest.delta(query.at - self.high - digits)
+        below = rest.delta(query.at - self.low + digits)
+        return Bracket(below.low * (1 - self.lost) * (1 - 4e-15), above.high, above.method)
 
 
 def take_certain(total: LossSum, most: float = LOST) -> CertainLosses | None:

@@ -18,6 +18,7 @@ from dpcalc.accounting.losses import (
 )
 from dpcalc.accounting.losses.density_pair import DensityPair, PrivacyLoss
 from dpcalc.accounting.losses.discretisation import coarse_upper
+from dpcalc.accounting.losses.reversal import reversed_loss
 from dpcalc.errors import NumericalFailure
 
 SMALLEST_TAIL = 1e-280
@@ -125,6 +126,13 @@ class LossSum:
         spare = max(delta - self.infinite_mass * (1 - _ROUNDED), 0.0) * (1 + _ROUNDED)
         largest = math.fsum(count * law.supremum for law, count in self.exact) * (1 - 1e-14)
         return max(0.0, largest + math.log1p(-spare / top)) if top > spare else 0.0
+
+    @property
+    def turned(self) -> LossSum | None:
+        """The sum of the losses of the reversed pairs; None unless all of them are known."""
+        each = [(reversed_loss(loss), count) for loss, count in self.parts]
+        known = tuple((loss, count) for loss, count in each if loss is not None)
+        return LossSum(known) if len(known) == len(each) else None
 
     def coarse_upper(self, tail: float) -> Rounds:
         """Distributions that dominate the losses', cheap and coarse.

@@ -21,7 +21,8 @@ from functools import reduce
 
 import numpy as np
 
-from dpcalc.accounting.composition.asked_rest import NEGLIGIBLE, Answer, beginning
+from dpcalc.accounting.composition.any_argument import Answer
+from dpcalc.accounting.composition.asked_rest import NEGLIGIBLE, beginning
 from dpcalc.accounting.composition.convex_curve import ConvexCurve
 from dpcalc.accounting.composition.listed_losses import Listed, Outline
 from dpcalc.accounting.composition.listed_rounds import parted
