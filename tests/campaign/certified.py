@@ -3,7 +3,7 @@
 Each case is a line of FILE with its certificate, written when it is judged; the same command again
 resumes where it was stopped, and ``--minutes 5`` ends a piece (status 3: there is more to do; 1: an
 end is certainly wrong, or a certificate was refused by its checker). The counts of all cases in FILE
-are printed.
+are printed. With ``--rare`` samples are rare, and alone.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import math
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from time import monotonic, process_time
 from typing import Any
@@ -25,7 +26,11 @@ from dpcalc.certificates.grammar import Refused
 from dpcalc.errors import NumericalFailure
 from dpcalc.guarantees import GDP, ApproxDP, Guarantee, PureDP, compose
 from dpcalc.guarantees.composition import Composition
-from dpcalc.guarantees.mechanisms import laplace, poisson_subsampled_gaussian
+from dpcalc.guarantees.mechanisms import (
+    gaussian_without_replacement,
+    laplace,
+    poisson_subsampled_gaussian,
+)
 
 SEED, UNFINISHED = 2026, 3
 WRONG = "certainly wrong"
@@ -57,6 +62,21 @@ def drawn(number: int) -> tuple[Parts, str, float]:
     return parts, adjacency, between(1e-12, 1e-2)
 
 
+def drawn_rare(number: int) -> tuple[Parts, str, float]:
+    """Rounds of rare samples of either kind, their neighbouring relation and δ."""
+    rng = np.random.default_rng((SEED, 1, number))
+
+    def between(low: float, high: float) -> float:
+        return float(f"{math.exp(rng.uniform(math.log(low), math.log(high))):.3g}")
+
+    sigma, rate = between(0.5, 4), between(1e-8, 1e-4)
+    rounds, delta = round(between(13, 1e6)), between(1e-12, 1e-6)
+    adjacency = "add-remove" if rng.random() < 0.5 else "replace-one"
+    if adjacency == "replace-one" and rng.random() < 0.5:
+        return [(gaussian_without_replacement(sigma, 1, round(1 / rate)), rounds)], adjacency, delta
+    return [(poisson_subsampled_gaussian(sigma, rate, adjacency), rounds)], adjacency, delta
+
+
 def ends_of(total: Guarantee, delta: float) -> tuple[float, float | None]:
     """Of the engine's enclosure of ε; a closed form has an upper end alone."""
     if not isinstance(total, Composition):
@@ -65,9 +85,9 @@ def ends_of(total: Guarantee, delta: float) -> tuple[float, float | None]:
     return bracket.upper, bracket.lower
 
 
-def judged(number: int) -> dict[str, Any]:
+def judged(number: int, draw: Callable[[int], tuple[Parts, str, float]] = drawn) -> dict[str, Any]:
     """What became of a case: ``upper`` and ``lower``, ``refused`` by the checker, seconds."""
-    parts, adjacency, delta = drawn(number)
+    parts, adjacency, delta = draw(number)
     try:
         upper, lower = ends_of(compose(*parts), delta)
     except NumericalFailure:
@@ -110,6 +130,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--store", type=Path, required=True)
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--minutes", type=float, default=math.inf)
+    parser.add_argument("--rare", action="store_true")
     given = parser.parse_args(arguments)
     lines = given.store.read_text().splitlines() if given.store.exists() else []
     cases = [json.loads(line) for line in lines]
@@ -117,7 +138,7 @@ def main(arguments: list[str]) -> int:
     left = [number for number in range(given.cases) if number not in known]
     with given.store.open("a") as store:
         while left and monotonic() < end:
-            cases.append(judged(left.pop(0)))
+            cases.append(judged(left.pop(0), drawn_rare if given.rare else drawn))
             store.write(json.dumps(cases[-1]) + "\n")
             store.flush()
     for name, count in sorted(counts(cases).items()):

@@ -23,6 +23,13 @@ def test_no_end_is_certainly_wrong(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "cases: 6" in capsys.readouterr().out
 
 
+def test_rare_samples_are_certified(tmp_path: Path) -> None:
+    store = tmp_path / "cases"
+    assert certified.main(["--store", str(store), "--cases", "2", "--rare"]) == 0
+    judged = [json.loads(line) for line in store.read_text().splitlines()]
+    assert certified.counts(judged)["upper ends: certified"] == 2
+
+
 def test_contradictions_are_counted(tmp_path: Path) -> None:
     store = tmp_path / "cases"
     wrong = {"case": 0, "upper": "certainly wrong: δ(1) is in [2, 3]", "lower": "", "refused": ""}
