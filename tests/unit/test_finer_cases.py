@@ -19,6 +19,8 @@ from dpcalc.accounting.enclosure import Bracket
 from dpcalc.accounting.losses import DiscreteLoss, GaussianLoss
 from dpcalc.accounting.losses.discretisation import plan_cells, upper_and_lower
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonReplace, WithoutReplacement
+from dpcalc.guarantees.composition import Composition
+from dpcalc.guarantees.mechanisms import gaussian_without_replacement
 
 
 def test_thinned_laws_are_about_the_same() -> None:
@@ -103,6 +105,13 @@ def test_smoothing_stays_short_of_where_the_density_is_more() -> None:
         again = contour_sum([(law, 1)], contour, smoothing=chosen[case.key], most_nodes=2**17)
         left = weight * (again.upper(epsilon) - again.lower(epsilon))
         assert 0.2 * allowed < left < 1.1 * allowed
+
+
+def test_densities_of_very_rare_losses_outgrow_doubles_in_silence() -> None:
+    """10,000 batches."""
+    part = gaussian_without_replacement(0.817, 1, 49_019_608)
+    found = Composition(((part, 10_000),)).bracket(8.51e-12)
+    assert found.lower <= found.upper < found.lower * (1 + 1e-5)
 
 
 def test_few_rounds_of_rare_batches_are_enclosed_to_a_millionth() -> None:

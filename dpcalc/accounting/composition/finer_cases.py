@@ -102,7 +102,8 @@ def _density(term: Term, epsilon: float) -> tuple[Reals, Reals] | None:
     if small is None:
         return None
     tilt = np.exp(np.clip(term.upper.c * (places - epsilon), -_FARTHEST, _FARTHEST))
-    own = _own(places, tilt * values, epsilon)
+    with np.errstate(over="ignore"):
+        own = _own(places, tilt * values, epsilon)
     places, values = places[own], values[own]
     before, after = small[0] < places[0], small[0] > places[-1]
     return (

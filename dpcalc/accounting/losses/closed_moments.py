@@ -20,6 +20,8 @@ Rounding
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dpcalc.accounting.losses.discrete import DiscreteLoss
@@ -86,11 +88,21 @@ def _beyond_linear(y: Reals) -> Reals:
 
 
 def atoms_moments(law: DiscreteLoss, orders: Reals) -> Reals:
-    """Those of a law without infinite losses at orders above 1.
+    """Those of a law without infinite losses at orders above 1, infinite where they are no doubles.
 
     Sums are off by one rounding for every term and a few more, of the sizes added up.
     """
     s = orders - 1
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = _near_atoms(law, s)
+        far = s * law.supremum > _SAFE
+        if far.any():
+            found[far] = _far_atoms(law, s[far])
+        found = np.maximum(found, 0.0) * (1 + _ROOM)
+    return np.where(np.isnan(found), math.inf, found)
+
+
+def _near_atoms(law: DiscreteLoss, s: Reals) -> Reals:
     growth = np.expm1(np.minimum(np.multiply.outer(s, law.losses), _SAFE))
     excess, size = growth @ law.masses - law.missing, np.abs(growth) @ law.masses
     total = np.maximum(1 + excess, _LEAST)
@@ -102,14 +114,11 @@ def atoms_moments(law: DiscreteLoss, orders: Reals) -> Reals:
     found = np.log(total) + error
     small = np.abs(excess) < 0.5
     found[small] = np.log1p(excess[small]) + error[small]
-    far = s * law.supremum > _SAFE
-    if far.any():
-        found[far] = _far_atoms(law, s[far])
-    return np.asarray(np.maximum(found, 0.0) * (1 + _ROOM), dtype=np.float64)
+    return found
 
 
 def _far_atoms(law: DiscreteLoss, s: Reals) -> Reals:
-    """ln(1 + Σ p e^{sl}) where the largest term is astronomic."""
+    """ln(1 + Σ p e^{sl}) where the largest term is astronomic; not a number where it is no double."""
     held = law.masses > 0
     exponents = np.log(law.masses[held]) + np.multiply.outer(s, law.losses[held])
     top = exponents.max(axis=1)
