@@ -109,7 +109,7 @@ def _composed(flat: list[tuple[Guarantee, int]]) -> Guarantee:
         return concentrated(known)
     if with_losses == len(flat):
         return Composition(tuple(flat))
-    return mixed(tuple(flat)) if with_losses else through_renyi(flat)
+    return mixed(tuple(flat), Composition) if with_losses else through_renyi(flat)
 
 
 def _over_cases(worst: WorstOf, count: int, rest: list[tuple[Guarantee, int]]) -> Guarantee:

@@ -1,28 +1,19 @@
-"""Rényi divergences of one guarantee at many orders, fast where a formula serves all of them."""
+"""Rényi divergences at many orders at once, of mechanisms and of bare guarantees."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcalc.accounting.losses.closed_moments import response_moments
 from dpcalc.accounting.losses.density_pair import PrivacyLoss
 from dpcalc.accounting.losses.many_moments import moments_of_round
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonRemove
+from dpcalc.guarantees.bare_orders import at_most_loss, bare_divergences
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.dominated import DominatedMechanism
-from dpcalc.guarantees.gdp import GDP
-from dpcalc.guarantees.pure import PureDP
-from dpcalc.guarantees.renyi import RDP, ZCDP
-from dpcalc.numerals import at_least
 from dpcalc.numerics.arithmetic import own_arithmetic
 
 Array = NDArray[np.float64]
-
-_TINY = 2e-323
-"""More than what the few terms of a chord lose where they are no normal doubles."""
 
 
 @own_arithmetic
@@ -32,27 +23,12 @@ def divergences(guarantee: Guarantee, orders: Array) -> Array:
     Rounding: in doubles, enlarged by more than they may be off, for mechanisms and for bare
     guarantees; of others as `Guarantee.renyi`.
     """
-    with np.errstate(over="ignore"):
-        match guarantee:
-            case GDP(mu=mu) if 0 < mu < math.inf:
-                return _up(orders * mu * mu / 2)
-            case ZCDP(rho=rho) if 0 < rho < math.inf:
-                return _up(orders * rho)
-            case PureDP(bound=bound) if 0 < bound < math.inf:
-                bound = at_least(bound)
-                return _at_most(bound, response_moments(bound, orders), orders)
-            case RDP(points=points) if points:
-                return _between(points, orders)
-            case DominatedMechanism():
-                found = _of_mechanism(guarantee, orders)
-                if found is not None:
-                    return _at_most(guarantee.largest, found, orders)
-    return np.array([float(guarantee.renyi(float(order))) for order in orders])
-
-
-def _at_most(largest: float, log_moments: Array, orders: Array) -> Array:
-    """The divergences of log-moments, none above the largest loss."""
-    return np.minimum(_up(log_moments / (orders - 1)), largest)
+    if isinstance(guarantee, DominatedMechanism):
+        with np.errstate(over="ignore"):
+            found = _of_mechanism(guarantee, orders)
+            if found is not None:
+                return at_most_loss(guarantee.largest, found, orders)
+    return bare_divergences(guarantee, orders)
 
 
 def _of_mechanism(guarantee: DominatedMechanism, orders: Array) -> Array | None:
@@ -69,27 +45,3 @@ def _of_mechanism(guarantee: DominatedMechanism, orders: Array) -> Array | None:
     found = [moments_of_round(loss, orders) for loss in losses]
     known = [moments for moments in found if moments is not None]
     return np.max(known, axis=0) if len(known) == len(found) else None
-
-
-def _between(points: tuple[tuple[float, float], ...], orders: Array) -> Array:
-    """Chords of (α-1)β(α), as in `RDP.from_points`; sums of positive terms, perhaps denormal ones."""
-    known, betas = np.array(points).T
-    right = np.searchsorted(known, orders)
-    found = np.full(len(orders), math.inf)
-    found[right == 0] = betas[0]
-    for place in np.flatnonzero((right > 0) & (right < len(known))):
-        k, x = right[place], orders[place] - 1
-        a, b = known[k - 1] - 1, known[k] - 1
-        if x == b:
-            found[place] = betas[k]
-            continue
-        left, rest = a / x * ((b - x) / (b - a)), b / x * ((x - a) / (b - a))
-        found[place] = (left * betas[k - 1] + rest * betas[k]) * (1 + 1e-14) + _TINY
-    return found
-
-
-def _up(values: Array) -> Array:
-    """Three units in the last place: two roundings, each of half a unit, and more."""
-    for _ in range(3):
-        values = np.nextafter(values, math.inf)
-    return values

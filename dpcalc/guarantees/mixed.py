@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar, TypeVar
 
@@ -38,10 +38,12 @@ class MixedReleases(Guarantee):
 
     Args:
         parts: guarantees with the number of releases each describes.
+        composed: the composition of parts with known losses.
     """
 
     notion: ClassVar[str] = "mixed composition"
     parts: Parts
+    composed: Callable[[Parts], Guarantee] = field(repr=False, compare=False)
 
     @property
     def divergences(self) -> Guarantee:
@@ -51,7 +53,7 @@ class MixedReleases(Guarantee):
     @property
     def summed(self) -> Guarantee:
         """All of them through losses."""
-        return _through_losses(self.parts)
+        return _through_losses(self.parts, self.composed)
 
     def epsilon(self, delta: float) -> float:
         """The smaller of both."""
@@ -101,18 +103,19 @@ class MixedReleases(Guarantee):
         return {"releases": float(sum(n for _, n in self.parts))}
 
 
-def mixed(parts: Parts) -> Guarantee:
+def mixed(parts: Parts, composed: Callable[[Parts], Guarantee]) -> Guarantee:
     """The better of both bounds, where a finite one follows.
 
     Args:
         parts: guarantees with the number of releases each describes; some have known losses.
+        composed: the composition of parts with known losses.
 
     Raises:
         InvalidInput: if one of them is known neither through losses nor through divergences.
     """
     through = _through_divergences(parts)
     nothing = isinstance(through, GDP) or through == ZCDP(math.inf)
-    return through if nothing else MixedReleases(parts)
+    return through if nothing else MixedReleases(parts, composed)
 
 
 def _unless_failed(answer: Callable[[], Answer], otherwise: Answer) -> Answer:
@@ -130,9 +133,7 @@ def _through_divergences(parts: Parts) -> Guarantee:
 
 
 @lru_cache(maxsize=256)
-def _through_losses(parts: Parts) -> Guarantee:
-    from dpcalc.guarantees.composition import Composition
-
+def _through_losses(parts: Parts, composed: Callable[[Parts], Guarantee]) -> Guarantee:
     bare = tuple((part, n) for part, n in parts if part.losses() is None)
     known = tuple((part, n) for part, n in parts if part.losses() is not None)
-    return Composition((*known, (renyi_pair(bare), 1)))
+    return composed((*known, (renyi_pair(bare), 1)))

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.accounting.losses.privacy_profile import loss_from_profile
+from dpcalc.guarantees.bare_orders import bare_divergences
 from dpcalc.guarantees.base import Guarantee
-from dpcalc.guarantees.dominated import DominatedMechanism
-from dpcalc.guarantees.many_orders import divergences
+from dpcalc.guarantees.profile import PrivacyProfile
 from dpcalc.guarantees.renyi import RDP
 from dpcalc.guarantees.through_renyi import unless_failed
 from dpcalc.numerics.precise import round_up
@@ -43,14 +43,18 @@ _PLACES = -np.concatenate([np.linspace(0.02, 80.0, 800), np.linspace(82.0, 660.0
 _ROOM = 1e-13
 
 
-def renyi_pair(parts: Parts) -> DominatedMechanism:
-    """The pair that dominates releases known through Rényi divergences.
+def renyi_pair(parts: Parts) -> PrivacyProfile:
+    """The profile of releases known through Rényi divergences, with the pair that has it.
 
     Args:
         parts: the releases, with how often each is used.
     """
-    law = loss_from_profile((epsilon, delta) for epsilon, delta, _ in corners(parts))
-    return DominatedMechanism((((law, 1),),), "Rényi divergences", attained=False)
+    known = [(epsilon, delta) for epsilon, delta, _ in corners(parts)]
+
+    def profile(epsilon: float) -> float:
+        return min((delta for place, delta in known if place <= epsilon), default=1.0)
+
+    return PrivacyProfile(profile, "Rényi divergences", (((loss_from_profile(known), 1),),))
 
 
 def corners(parts: Parts) -> list[tuple[float, float, float]]:
@@ -90,7 +94,7 @@ def _known(parts: Parts, s: Array) -> tuple[Array, Array]:
     orders = np.unique(1 + s)
     beta = np.zeros(len(orders))
     for part, count in parts:
-        beta += count * divergences(part, orders) * (1 + 1e-15)
+        beta += count * bare_divergences(part, orders) * (1 + 1e-15)
     held = np.isfinite(beta)
     return (orders - 1)[held], beta[held] * (1 + len(parts) * 1e-15)
 

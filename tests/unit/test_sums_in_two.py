@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpcalc import ApproxDP, PureDP, compose, mechanisms
-from dpcalc.accounting.composition import asked_rest, graded_sums, two_scales
+from dpcalc.accounting.composition import graded_sums, loss_sum, two_scales
 from dpcalc.accounting.composition.convex_curve import ConvexCurve
 from dpcalc.accounting.composition.driver import enclosed
 from dpcalc.accounting.composition.listed_losses import Listed
@@ -263,7 +263,7 @@ def test_a_reversal_that_is_none_is_seen(monkeypatch: pytest.MonkeyPatch) -> Non
         exact = with_responses(3.0, 3, sampled(1.5, 0.3))(mp.mpf(2.5))
     found = in_two(parts, DeltaAt(2.5, 1e-6), 1.0)
     assert mp.mpf(found.lower) <= exact <= mp.mpf(found.upper)
-    monkeypatch.setattr(asked_rest, "reversed_loss", lambda loss: loss)
+    monkeypatch.setattr(loss_sum, "reversed_loss", lambda loss: loss)
     planted = in_two(parts, DeltaAt(2.5, 1e-6), 1.0)
     assert not mp.mpf(planted.lower) <= exact <= mp.mpf(planted.upper)
 
