@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.gdp import GDP
+from dpcalc.guarantees.mixed import MixedReleases
 from dpcalc.guarantees.pure import PureDP
 from dpcalc.guarantees.renyi import RDP, ZCDP
 from dpcalc.numerics.arithmetic import own_arithmetic
@@ -35,6 +36,8 @@ def to_zcdp(guarantee: Guarantee) -> ZCDP:
     concave with slope ε·tanh(ε/2) at u = ½, so ``ln M(s) <= ε tanh(ε/2)·s(s + 1)``, with equality in
     the limit of order 1 (Harrison and Manurangsi 2025).
     """
+    if isinstance(guarantee, MixedReleases):
+        guarantee = guarantee.divergences
     if isinstance(guarantee, ZCDP):
         return guarantee
     if isinstance(guarantee, GDP):

@@ -13,6 +13,7 @@ from dpcalc.accountant import Accountant
 from dpcalc.errors import NumericalFailure
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP, compose
 from dpcalc.guarantees.composition import Composition
+from dpcalc.guarantees.conversion import to_zcdp
 from dpcalc.guarantees.mixed import MixedReleases
 from dpcalc.guarantees.renyi_profile import corners
 from dpcalc.guarantees.through_renyi import ApproximateRDP
@@ -192,3 +193,7 @@ def test_what_reveals_everything_is_no_mixture() -> None:
 def test_without_a_finite_divergence_nothing_is_known_of_a_corner() -> None:
     nothing = RDP(lambda order: math.inf if order != 2 + 1e-9 else 0.1)
     assert corners([(nothing, 1)]) == [(0.0, 1.0, 2.0)]
+
+
+def test_concentrated_and_gaussian_releases_are_concentrated_together() -> None:
+    assert to_zcdp(compose(ZCDP(0.125), GDP(0.5))) == ZCDP(0.25)

@@ -69,7 +69,7 @@ def loss_from_profile(points: Iterable[tuple[float, float]]) -> DiscreteLoss:
         points: pairs (ε, δ), ε >= 0 and δ in [0, 1].
     """
     curve = falling(points)
-    losses, masses = _masses(_hull(_mirrored(curve)))
+    losses, masses = _masses(*_hull(_mirrored(curve)))
     return DiscreteLoss(np.array(losses), np.array(masses), infinite_mass=curve[-1][1])
 
 
@@ -126,7 +126,8 @@ def profile_in_doubles(curve: Curve) -> tuple[DiscreteLoss] | None:
         return None
     right = [(math.exp(e), d, e) for e, d in curve]
     left = [(1 / k, 1 - 1 / k + d / k, -e) for k, d, e in reversed(right) if e > 0]
-    kept = [(e, d) for _, d, e in _hull([(0.0, 1.0, -math.inf), *left, *right]) if e >= 0]
+    corners, _ = _hull([(0.0, 1.0, -math.inf), *left, *right])
+    kept = [(e, d) for _, d, e in corners if e >= 0]
     if kept[-1][1] > 0:  # a slope to the last corner that is no double
         return None
     at, deltas = np.array(kept).T
@@ -153,34 +154,39 @@ Point = tuple[Real, Real, float]
 def _mirrored(curve: Sequence[tuple[float, float]]) -> list[Point]:
     ctx = context()
     right = [(ctx.exp(mpf(e)), mpf(d), e) for e, d in curve]
-    left = [(1 / k, 1 - 1 / k + d / k, -e) for k, d, e in reversed(right) if e > 0]
+    turned = [(1 / k, d / k, -e) for k, d, e in reversed(right) if e > 0]
+    left = [(k, 1 - k + d, e) for k, d, e in turned]
     return [(mpf(0), mpf(1), -math.inf), *left, *right]
 
 
-def _hull(points: Sequence[Point]) -> list[Point]:
-    """The corners of the greatest convex function below the points, flat on the far right."""
-    kept: list[Point] = []
-    for point in points:
-        while len(kept) > 1 and _slope(kept[-2], kept[-1]) >= _slope(kept[-1], point):
+def _hull(points: Sequence[Point]) -> tuple[list[Point], list[Real]]:
+    """The corners of the greatest convex function below the points, flat on the far right.
+
+    And the slopes between neighbouring corners, each found once.
+    """
+    kept, slopes = [points[0]], list[Real]()
+    for point in points[1:]:
+        slope = _slope(kept[-1], point)
+        while slopes and slopes[-1] >= slope:
             kept.pop()
+            slopes.pop()
+            slope = _slope(kept[-1], point)
         kept.append(point)
-    while len(kept) > 1 and _slope(kept[-2], kept[-1]) >= 0:
+        slopes.append(slope)
+    while slopes and slopes[-1] >= 0:
         kept.pop()
-    return kept
+        slopes.pop()
+    return kept, slopes
 
 
 def _slope(a: Point, b: Point) -> Real:
     return (b[1] - a[1]) / (b[0] - a[0])
 
 
-def _masses(corners: Sequence[Point]) -> tuple[list[float], list[float]]:
-    losses, masses = [], []
-    for k in range(1, len(corners)):
-        before = _slope(corners[k - 1], corners[k])
-        after = _slope(corners[k], corners[k + 1]) if k + 1 < len(corners) else mpf(0)
-        losses.append(corners[k][2])
-        masses.append(round_up(corners[k][0] * (after - before)))
-    return losses, masses
+def _masses(corners: Sequence[Point], slopes: Sequence[Real]) -> tuple[list[float], list[float]]:
+    bends = [after - before for before, after in pairwise([*slopes, mpf(0)])]
+    masses = [round_up(k * bend) for (k, _, _), bend in zip(corners[1:], bends, strict=True)]
+    return [loss for _, _, loss in corners[1:]], masses
 
 
 def _reach(profile: Callable[[float], float], delta: float) -> float:
