@@ -23,6 +23,7 @@ from dpcalc.accounting.enclosure import Bracket
 from dpcalc.errors import NumericalFailure
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.gdp import GDP
+from dpcalc.guarantees.groups import group
 from dpcalc.guarantees.renyi import ZCDP
 from dpcalc.guarantees.renyi_profile import renyi_pair
 from dpcalc.guarantees.through_renyi import concentrated, through_renyi
@@ -93,6 +94,10 @@ class MixedReleases(Guarantee):
             below_chance((0.0,) * len(through), false_positive_rates),
         )
         return tuple(largest(both) for both in zip(through, summed, strict=True))
+
+    def closed_group(self, size: int) -> Guarantee:
+        """By the divergences alone: many profiles would be summed for one answer otherwise."""
+        return group(self.divergences, size)
 
     def renyi(self, order: float) -> float:
         """The sum of the releases' divergences; infinite where one of them may fail."""

@@ -14,6 +14,7 @@ from dpcalc.errors import NumericalFailure
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP, compose
 from dpcalc.guarantees.composition import Composition
 from dpcalc.guarantees.conversion import to_zcdp
+from dpcalc.guarantees.groups import GroupProfile, group
 from dpcalc.guarantees.mixed import MixedReleases
 from dpcalc.guarantees.renyi_profile import corners
 from dpcalc.guarantees.through_renyi import ApproximateRDP
@@ -197,3 +198,10 @@ def test_without_a_finite_divergence_nothing_is_known_of_a_corner() -> None:
 
 def test_concentrated_and_gaussian_releases_are_concentrated_together() -> None:
     assert to_zcdp(compose(ZCDP(0.125), GDP(0.5))) == ZCDP(0.25)
+
+
+def test_groups_are_those_of_the_divergences() -> None:
+    """In closed form, where all are concentrated; a search over sums of profiles would not end."""
+    assert group(compose(ZCDP(0.1), GDP(1.0)), 3) == group(compose(ZCDP(0.1), ZCDP(0.5)), 3)
+    sampled = mechanisms.poisson_subsampled_gaussian(1.0, 0.01, "add-remove")
+    assert isinstance(group(compose((sampled, 100), ZCDP(0.1)), 3), GroupProfile)
