@@ -89,10 +89,13 @@ def delta_of_batches(mu: float, rate: float, rounds: int, epsilon: float) -> mp.
         outcomes.append((mp.mpf(weight) * half * mp.npdf(x), log_ratio))
 
     def log_moment(z: mp.mpc) -> mp.mpc:
-        each = (w * (mp.exp((z + 1) * l) - mp.exp(l) + mp.exp(-z * l) - 1) for w, l in outcomes)
+        each = (
+            w * (mp.exp((z + 1) * loss) - mp.exp(loss) + mp.expm1(-z * loss))
+            for w, loss in outcomes
+        )
         return mp.log1p(mp.fsum(each))
 
-    spread = mp.sqrt(rounds * mp.fsum(2 * w * l * l for w, l in outcomes))
+    spread = mp.sqrt(rounds * mp.fsum(2 * w * loss**2 for w, loss in outcomes))
     c = 3 / spread
     step, total = 2 * mp.pi / (40 * spread), mp.mpf(0)
     for k in range(80):

@@ -101,11 +101,11 @@ class TiltedDiscreteLoss(TiltedDistribution):
     """A tilted `DiscreteLoss`.
 
     *Balanced laws.* Where P- and Q-mass agree, E[1 - e^{-L}] = 0, the first order of M(z) - 1 is known:
-    M(z) - 1 = E[g(L)] with ``g(l) = e^{zl} - 1 - z(1 - e^{-l})``, less what mass is missing. In the disc
-    |e^{zl} - 1 - zl| <= |zl|² t/2 and |e^{-l} - 1 + l| <= l² t/2, t = max(1, e^{cl}, e^{-l}), so that
-    |g| <= |z||z + 1| l² t; its slope is at most |z||z + 1||l| t. A mass that is off by a share of itself
-    moves M(z) by no more than that share of it. Many tiny losses make it far less than |z||l| t, which
-    holds for every law.
+    M(z) - 1 = E[g(L)] with ``g(l) = e^{zl} - 1 - z(1 - e^{-l})``, less what mass is missing. As
+    |e^{zl} - 1 - zl| <= |zl|² t/2 and |e^{-l} - 1 + l| <= l² t/2 with t = max(1, e^{cl}, e^{-l}),
+    |g| <= |z||z + 1| l² t; its slope is at most |z||z + 1||l| t. A mass that is off by a share of
+    itself moves M(z) by no more than that share of it. Of tiny losses that is far less than |z||l| t,
+    which holds for every law.
     """
 
     refinements = ModulusBounds.refinements
