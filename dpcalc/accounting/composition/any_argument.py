@@ -88,11 +88,13 @@ class AnyArgument:
         unit, width = delta / (1 - delta), min(max(tolerance / _NARROWER, self.width), _WIDEST)
         finer = AnyArgument(self.total, self.answer, width)
 
-        def inverted(bound: Callable[[Ends], float], guess: float) -> tuple[float, float]:
-            return invert_bound(
-                lambda up: bound(finer.delta(least + up)), delta, guess, unit, tolerance / 4
-            )
+        def upper(beyond: float) -> float:
+            return finer.delta(least + beyond).high
 
-        high = inverted(lambda ends: ends.high, -least)[1]
-        low = inverted(lambda ends: ends.low, high if high < math.inf else -least)[0]
+        def lower(beyond: float) -> float:
+            return finer.delta(least + beyond).low
+
+        high = invert_bound(upper, delta, -least, unit, tolerance / 4)[1]
+        guess = high if high < math.inf else -least
+        low = invert_bound(lower, delta, guess, unit, tolerance / 4)[0]
         return Ends(max(least, least + low), min(found.upper, least + high), found.method)

@@ -14,7 +14,6 @@ from dpcalc.accounting.composition.driver import (
     attempt,
     begin,
     enclosed,
-    rare_events,
 )
 from dpcalc.accounting.composition.lattice.rounds import rounds_of
 from dpcalc.accounting.composition.lattice.sums import LatticeSum
@@ -22,6 +21,7 @@ from dpcalc.accounting.composition.lattice_sum import convolved
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.outcomes import outcomes
 from dpcalc.accounting.composition.query import DeltaAt
+from dpcalc.accounting.composition.rare_events import rare_events
 from dpcalc.accounting.composition.resolution import (
     initial_resolution,
     upper_and_lower_sums,

@@ -34,6 +34,7 @@ from dpcalc.accounting.composition.case_sums import SHARES
 from dpcalc.accounting.composition.certain_losses import take_certain
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt, Estimate, Query, settled_for
+from dpcalc.accounting.composition.rare_events import rare_events
 from dpcalc.accounting.contour.shared import is_shared
 from dpcalc.accounting.enclosure import Bracket, Search, current_search, intersection
 from dpcalc.accounting.losses.density_pair import DensityPair
@@ -52,21 +53,11 @@ _NEAR_ZERO, _PATIENCE = 1e-2, 10
 _FAIR = 5e-4
 """During a search a contour's enclosure of this relative width will do."""
 
-_MANY_NODES = 300
-_FEW_ROUNDS, _MANY_NODES_OF_FEW = 16, 50
 _LIKELY = 0.3
 """Where nothing else is narrow, losses are certain but for at most this probability."""
 
 _BULK, _SLIGHT = 0.2, 0.15
 """Expected events from which on a contour suits δ(0); and δ(0) over them up to which it does always."""
-
-_RARE, _RARE_ALONE, _FAR_OUT = 1.0, 0.05, -46.0
-"""Fewer expected events are rare: a contour then needs more nodes than a lattice has points. One answer
-about densities costs less on it where more than the second are expected and ln δ is above the last."""
-
-_MANY_LAWS, _SOME, _SOME_OF_FEW = 16, 0.01, 0.03
-"""Different laws of any kind; and events of which more are expected in different rounds leave a contour
-better off than a lattice, the second in fewer than ten rounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,19 +248,6 @@ def general_methods(total: LossSum, estimate: Estimate | None) -> tuple[Step, St
     if rare_events(total, estimate):
         return lattice_sum.enclose, contour_integral.enclose
     return contour_integral.enclose, lattice_sum.enclose
-
-
-def rare_events(total: LossSum, estimate: Estimate | None, *, many: bool = False) -> bool:
-    """Whether a contour needs many nodes as rounds that differ are rare; ``many`` share a lattice."""
-    different = sum(isinstance(loss, DensityPair) for loss, _ in total.parts)
-    laws = different > 2 or len(total.parts) > _MANY_LAWS
-    if laws and total.expected_events >= (_SOME if total.rounds >= 10 else _SOME_OF_FEW):
-        return False  # a lattice convolves them one by one, as fine as the finest needs
-    most = _MANY_NODES_OF_FEW if total.rounds <= _FEW_ROUNDS else _MANY_NODES
-    strained = estimate is None or estimate.nodes > most
-    near = estimate is not None and estimate.contour.log_delta > _FAR_OUT
-    alone = near and different and not many
-    return strained and total.expected_events <= (_RARE_ALONE if alone else _RARE)
 
 
 def weakened(found: Bracket | None, total: LossSum, query: Query, wide: float = _WIDE) -> Bracket:

@@ -23,8 +23,9 @@ from dpcalc.accounting.losses.fourier import (
     moduli_at_nodes,
 )
 from dpcalc.accounting.losses.modulus import ModulusBounds
+from dpcalc.accounting.losses.node_sums import NodeSums, roundings, second_order
 from dpcalc.errors import NumericalFailure
-from dpcalc.numerics.products import product, summed_in_parts, terms_in_parts
+from dpcalc.numerics.products import product
 
 
 class DiscreteLoss(LossDistribution):
@@ -39,6 +40,8 @@ class DiscreteLoss(LossDistribution):
         mass_error: relative error of the masses as computed.
         blur: shape (n,); mass times the distance over which its split between neighbouring atoms
             moves it, of which ``mass_error`` may be wrong.
+        balanced: whether what is not infinite has the same P- and Q-mass exactly, the masses' errors
+            aside.
     """
 
     def __init__(
@@ -50,10 +53,12 @@ class DiscreteLoss(LossDistribution):
         missing: float = 0.0,
         mass_error: float = 8 * UNIT_ROUNDOFF,
         blur: Reals | float = 0.0,
+        balanced: bool = False,
     ) -> None:
         self.losses, self.masses = losses, masses
         self.infinite_mass, self.missing = infinite_mass, missing
         self.mass_error, self.blur = mass_error, np.broadcast_to(blur, masses.shape)
+        self.balanced = balanced
         self.supremum = float(losses.max(initial=0.0))
         self.mass_at_supremum = 0.0
 
@@ -93,7 +98,15 @@ class DiscreteLoss(LossDistribution):
 
 
 class TiltedDiscreteLoss(TiltedDistribution):
-    """A tilted `DiscreteLoss`."""
+    """A tilted `DiscreteLoss`.
+
+    *Balanced laws.* Where P- and Q-mass agree, E[1 - e^{-L}] = 0, the first order of M(z) - 1 is known:
+    M(z) - 1 = E[g(L)] with ``g(l) = e^{zl} - 1 - z(1 - e^{-l})``, less what mass is missing. As
+    |e^{zl} - 1 - zl| <= |zl|² t/2 and |e^{-l} - 1 + l| <= l² t/2 with t = max(1, e^{cl}, e^{-l}),
+    |g| <= |z||z + 1| l² t; its slope is at most |z||z + 1||l| t. A mass that is off by a share of
+    itself moves M(z) by no more than that share of it. Of tiny losses that is far less than |z||l| t,
+    which holds for every law.
+    """
 
     refinements = ModulusBounds.refinements
 
@@ -101,7 +114,16 @@ class TiltedDiscreteLoss(TiltedDistribution):
         self._losses, self.size, self._c = law.losses, len(law.losses), c
         growth = np.expm1(np.minimum(c * law.losses, 690.0))
         deficit = law.missing + law.infinite_mass
-        excess = _rounded_sum(law.masses * growth) - deficit
+        terms = law.masses * growth
+        tilt = np.maximum(growth + 1, 1.0)
+        first = c * 1.25 * float((tilt * (law.masses * np.abs(law.losses) + law.blur)).sum())
+        square, at_c = math.inf, first
+        if law.balanced and _reach(law, c) < _SMALL:
+            square = 1.25 * _square(law, tilt)
+            at_c = min(first, c * (c + 1) * square)
+        if at_c < first:
+            terms = law.masses * _balanced_growth(law.losses, c)
+        excess = _rounded_sum(terms) - deficit
         total = 1.0 + excess
         if total < _LEAST_MOMENT:
             raise NumericalFailure(
@@ -117,72 +139,46 @@ class TiltedDiscreteLoss(TiltedDistribution):
         centred = law.losses - self.mean
         self.variance = float((self._weights * centred**2).sum() + self._at_zero * self.mean**2)
         self.spread = float(np.sqrt(self.variance)) * (1 + 1e-6)
-        # What may be misplaced, times the weight it carries: the errors of M(c+iy) - M(c) per
-        # unit of |y| are this times relative errors.
-        tilt = np.maximum(growth + 1, 1.0) * (law.masses * np.abs(law.losses) + law.blur)
-        self._exposure = 1.25 * float(tilt.sum()) / total
+        # The errors of M(c+iy) - M(c) are `_exposed` times relative errors; those of M(c) likewise.
+        self._first, self._square, self._at_c = first / c / total, square / total, at_c / total
+        self._slope = 0.0
+        if square < math.inf:
+            bend = law.losses * growth + second_order(-law.losses)
+            self._slope = _rounded_sum(law.masses * bend) / total
         self._mass_error = law.mass_error
-        self.rounding = c * self._exposure * (law.mass_error + 64 * UNIT_ROUNDOFF)
+        self.rounding = self._at_c * (law.mass_error + 64 * UNIT_ROUNDOFF)
         self.rounding += 2 * ELEMENTARY_ERROR * min(1.0, abs(excess)) / min(1.0, total)
-        self._powers: tuple[tuple[float, int], Complexes] | None = None
+        self._sums = NodeSums(self._losses, self._weights)
 
     def log_ratio(
         self, step: float, start: int, stop: int, uses: float = np.inf
     ) -> tuple[Complexes, Reals]:
-        """Σ w(e^{iyl} - 1) by the cheaper of two ways; few uses need no relative accuracy."""
+        """Σ w(e^{iyl} - 1) by the cheapest way that will do; few uses need no relative accuracy."""
+        y = step * np.arange(start, stop)
+        exposed, each = y * self._first, 8
+        error = np.zeros(len(y))
         if uses <= FEW_USES or stop - start > _PRODUCT_NODES:
             values, absolute = change_at_nodes(self._losses, self._weights, step, stop)
             values = values[start:]
-            error = np.full(len(values), absolute)
+            error += absolute
+        elif self._second_order_matters(step * stop, uses):
+            values = self._sums.less_slope(step, start, stop) + 1j * y * self._slope
+            exposed, each = y * (2 * self._c + y + 1) * self._square, 24
         else:
-            values = self._change_by_products(step, start, stop)
-            error = np.zeros(len(values))
-        y = step * np.arange(start, stop)
-        block = _block(stop)
-        blocks = (stop - start) // block
-        terms = terms_in_parts(self.size)
-        relative = self._mass_error + UNIT_ROUNDOFF * (64 + terms + 8 * (block + blocks))
-        # M(c+iy) is off by |c+iy| times the exposure. Of the part that is c's `rounding` counts the
-        # share |φ|, as an error of M(c) that all nodes have.
+            values = self._sums.change(step, start, stop)
+        relative = self._mass_error + UNIT_ROUNDOFF * roundings(self.size, start, stop, each)
+        # M(c+iy) is off by that and by what M(c) is. Of the latter `rounding` counts the share |φ|, as
+        # an error that all nodes have.
         modulus = np.abs(1 + values)
-        error += (y + self._c * np.maximum(1 - modulus, 0.0)) * (self._exposure * relative)
+        error += (exposed + self._at_c * np.maximum(1 - modulus, 0.0)) * relative
         result = log1p(np.where(values == -1, 1e-300 - 1, values))
         error /= np.maximum(modulus, 1e-300)
         return result, error + LOG1P_ERROR * np.abs(result)
 
-    def _change_by_products(self, step: float, start: int, stop: int) -> Complexes:
-        """As a matrix product: n = first + b, ``first`` a multiple of a block length.
-
-        ``e^{inθ} - 1 = (e^{i first θ} - 1) + e^{i first θ}(e^{ibθ} - 1)`` keeps every term's
-        relative accuracy, which matters when θ is tiny and the result is raised to a large power.
-        """
-        block = _block(stop)
-        fine = self._fine_powers(step, block)
-        first = start // block
-        last = (stop - 1) // block
-        row = np.expm1(1j * step * first * block * self._losses)
-        jump = fine[-1]
-        rows = np.empty((last - first + 1, len(self._losses)), dtype=np.complex128)
-        for k in range(len(rows)):
-            rows[k] = row
-            row = row + jump + row * jump
-        coarse = summed_in_parts(rows, self._weights)[:, None]
-        change = coarse + summed_in_parts(rows * self._weights + self._weights, fine[:-1].T)
-        offset = first * block
-        return change.ravel()[start - offset : stop - offset]
-
-    def _fine_powers(self, step: float, block: int) -> Complexes:
-        """e^{ibθ} - 1 for b up to the block length and every atom, θ = step·loss."""
-        if self._powers is None or self._powers[0] != (step, block):
-            powers = np.empty((block + 1, len(self._losses)), dtype=np.complex128)
-            powers[0] = 0
-            powers[1] = np.expm1(1j * step * self._losses)
-            for b in range(2, block + 1):
-                np.multiply(powers[b - 1], powers[1], out=powers[b])
-                powers[b] += powers[b - 1]
-                powers[b] += powers[1]
-            self._powers = ((step, block), powers)
-        return self._powers[1]
+    def _second_order_matters(self, y: float, uses: float) -> bool:
+        """Whether errors of first order would show, and those of second order are less."""
+        less = (2 * self._c + y + 1) * self._square < self._first
+        return less and uses * y * self._first * self._mass_error > _WORTH
 
     def log_modulus_bound(self, edges: Reals, level: int) -> Reals:
         """Pairs of atoms close together, or the modulus sampled; see `ModulusBounds`."""
@@ -205,10 +201,28 @@ def _rounded_sum(terms: Reals) -> float:
     return math.fsum(terms[np.argsort(-np.abs(terms))].tolist())
 
 
-def _block(stop: int) -> int:
-    """How many nodes to a block: about the square root of how many nodes there are."""
-    return 8 if stop <= 256 else 32
+def _reach(law: DiscreteLoss, c: float) -> float:
+    """The largest exponent at c, or at -1."""
+    return max(c, 1.0) * float(np.abs(law.losses).max(initial=0.0))
 
+
+def _square(law: DiscreteLoss, tilt: Reals) -> float:
+    """What bounds errors of balanced laws, over |z||z + 1|; see `TiltedDiscreteLoss`."""
+    size = np.abs(law.losses)
+    most = np.maximum(tilt, np.exp(-law.losses))
+    return float((most * size * (law.masses * size + law.blur)).sum())
+
+
+def _balanced_growth(losses: Reals, c: float) -> Reals:
+    """``e^{cl} - 1 - c(1 - e^{-l})``, of terms that are not negative."""
+    return second_order(c * losses) + c * second_order(-losses)
+
+
+_SMALL = 600.0
+"""Exponents up to which sums of squares of losses are doubles."""
+
+_WORTH = 1e-9
+"""Errors of nodes that are less than this are nothing next to what else is left open."""
 
 _MUCH = 0.5
 """Differences of numbers near one that are at least this are as good as their terms."""

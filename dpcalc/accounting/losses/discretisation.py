@@ -273,6 +273,7 @@ def _mirrored(law: DiscreteLoss, *, missing: float) -> DiscreteLoss:
         missing=missing,
         mass_error=2 * law.mass_error,
         blur=np.concatenate([law.blur[::-1], law.blur]),
+        balanced=True,
     )
 
 
