@@ -75,7 +75,7 @@ def by_pairs(
     if endless(rounds, statement, epsilon, direction):
         yield from more
     try:
-        yield from lines(rounds, statement, epsilon, direction, bits)
+        yield from lines(rounds, statement, end, epsilon, direction, bits)
     except NotCertified as reason:
         failed, seen = reason, str(reason)
     yield from more
