@@ -43,6 +43,7 @@ from dpcalc.certificates.meter import allowed
 from dpcalc.certificates.methods import BOUNDS, METHODS
 from dpcalc.certificates.moments import Heights, Line, effort, heights
 from dpcalc.certificates.outcomes import over_losses
+from dpcalc.certificates.quadrature import transformed
 from dpcalc.certificates.renyi import sums_of_small
 
 FORMAT = "dpcalc certificate 1"
@@ -155,11 +156,8 @@ LINES = {"line": (Line._fields, line), "parted line": (PARTED, parted_line)}
 def on_a_line(found: Heights, eps: Ball, line: Line) -> Ball:
     """By the trapezoidal rule, with its tail and less its aliases."""
     c, period, order = line.real_part, line.period, line.order
-    step, total = 2 * arb.pi() / period, arb(0)
-    for j, moment in enumerate(found.moments):
-        z = acb(c, step * j)
-        value = moment * (-z * eps).exp() / (z * (z + 1))
-        total += value.real / 2 if j == 0 else value.real
+    step = 2 * arb.pi() / period
+    total = (-c * eps).exp() * transformed(found.terms, acb(0, -step * eps)).real
     cut = found.beyond * (-c * eps).exp() / (arb.pi() * step * line.nodes)
     left, right = (-c * period).exp(), ((c - order) * period).exp()
     above = found.chernoff * (-order * eps).exp()

@@ -132,7 +132,7 @@ def line(laws: Laws, how: Any, bits: int) -> float:
     moments = sum(
         (law.node or law.moment) * (n + 3) for (law, _), n in zip(laws, first, strict=False)
     )
-    a_node = 4 * function(bits) * len(laws) + 12 * function(bits)
+    a_node = 2 * function(bits) * len(laws) + 6 * function(bits)
     return moments + sum(law.once for law, _ in laws) + nodes * a_node
 
 
@@ -149,14 +149,14 @@ def outcomes(laws: Laws, _: Any, bits: int) -> float:
     """Products of polynomials, and a sum over their coefficients."""
     if not all(law.terms for law, _ in laws):
         return 0.0
-    made, terms, degree = 0.0, 1.0, 0
+    made, terms, degree, each = 0.0, 1.0, 0, 5 + 20 * plain(bits)
     for law, n in laws:
         made += choices(n + 1, law.terms)  # of this law alone, from its first term to the last
         terms, degree = terms * choices(n, law.terms), degree + n * law.degree
         made += terms
-        if terms * (1 + degree) > MOST:
-            return 0.0
-    return (made + terms * (1 + degree)) * (5 + 20 * plain(bits))
+        if terms * (1 + degree) > MOST:  # losses are counted in doubles, there may be fewer
+            return MOST * each
+    return (made + terms * (1 + degree)) * each
 
 
 def choices(n: int, kinds: int) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -18,9 +19,18 @@ from dpcalc.certificates.verdicts import NotCertified
 _MOST_NODES, _MOST_CHEAP_NODES = 40_000, 150_000
 """Where a law's moments take a quadrature, and where all are closed forms."""
 
-_PLANS = (1e-7, 0.0), (1e-12, 0.0), (1e-18, 0.0), (1e-8, 3e-3), (1e-9, 3e-4)
-"""Relative errors aimed at, with smoothing in units of the line's 1/c, one after the other while a
-number is not decided; smoothing is for laws that do not let the line end."""
+_TOLERANCES = 1e-7, 1e-12, 1e-18
+"""Relative errors aimed at, one after the other while a number is not decided."""
+
+_SMOOTHING, _LEAST = (1e-8, 3e-3), (1e-9, 3e-4)
+"""The first and the last for laws that do not let the line end: relative errors aimed at, with the
+smoothing in units of the line's 1/c. Nodes are inversely proportional to it."""
+
+_TIMES, _SPARE, _LESS = 4, 0.7, 0.8
+"""How many are tried, what of the error that is tolerable is aimed at, and how much less each is."""
+
+_ABOVE = 0.25
+"""What of an enclosure by smoothing lies above δ(ε) where losses are close to one another."""
 
 _PARTED = 1e-7, 1e-9
 """The same for lines without sums of small losses, for laws that have such a part."""
@@ -33,13 +43,16 @@ _SPARED = 48
 
 
 def lines(
-    rounds: Rounds, statement: dict[str, Any], epsilon: str, direction: str, bits: int
+    rounds: Rounds, statement: dict[str, Any], end: str, epsilon: str, direction: str, bits: int
 ) -> Iterator[dict[str, Any]]:
     """Lines one after the other, each with a smaller error.
+
+    If what is yielded is given the enclosure that came of it, the next is no longer than is needed.
 
     Args:
         rounds: laws with numbers of rounds.
         statement: adjacency, releases and delta of a certificate.
+        end: upper or lower.
         epsilon: where δ(ε) is asked for, as an exact number.
         direction: remove, add or both.
         bits: of precision, for an error of about one.
@@ -50,21 +63,53 @@ def lines(
     if exact(statement["delta"]) == 0:
         raise NotCertified("at δ = 0 it takes losses that are bounded, with a sum of at most ε")
     asked, about = _asked(statement, epsilon, direction)
-    ended = tried = False
-    for number_of_plan, (tolerance, smoothing) in enumerate(_PLANS):
-        unsmoothed = smoothing == 0
-        if number_of_plan == 0 or unsmoothed == ended:
-            line = _line(asked, *about, tolerance, smoothing)
-            if number_of_plan == 0 and _costly(rounds, line, _MANY):
-                for parted in _parted_lines(rounds, asked, about, bits):
-                    yield parted
-                    tried = True
-            if not _costly(rounds, line, _MOST_NODES) and line["nodes"] <= _MOST_CHEAP_NODES:
-                ended = ended or unsmoothed
+    tried = False
+    first = _line(asked, *about, _TOLERANCES[0], 0.0)
+    if _costly(rounds, first, _MANY):
+        for parted in _parted_lines(rounds, asked, about, bits):
+            yield parted
+            tried = True
+    if _short(rounds, first):
+        for tolerance in _TOLERANCES:
+            line = _line(asked, *about, tolerance, 0.0)
+            if _short(rounds, line):
                 yield {"method": "line", "precision": _precise(bits, tolerance), **line}
-                tried = True
+        return
+    chosen: tuple[float, float] | None = _SMOOTHING
+    for _ in range(_TIMES):
+        if chosen is None:
+            break
+        tolerance, smoothing = chosen
+        line = _line(asked, *about, tolerance, smoothing)
+        made = {"method": "line", "precision": _precise(bits, tolerance), **line}
+        if _short(rounds, line):
+            yield made
+            tried = True
+        chosen = _less(smoothing, made.get("enclosure"), exact(statement["delta"]), end)
     if not tried:
         raise NotCertified("a line would need too many nodes")
+
+
+def _short(rounds: Rounds, line: dict[str, Any]) -> bool:
+    return not _costly(rounds, line, _MOST_NODES) and line["nodes"] <= _MOST_CHEAP_NODES
+
+
+def _less(
+    smoothing: float, enclosure: list[str] | None, delta: Fraction, end: str
+) -> tuple[float, float] | None:
+    """Tolerance and smoothing with which δ(ε) will be decided, by what came of larger ones."""
+    if smoothing <= _LEAST[1]:
+        return None
+    if enclosure is None:
+        return _LEAST
+    low, high = (float(exact(text) / delta) for text in enclosure)
+    above = _ABOVE * (high - low)
+    room, error = 1 - (high - above), above  # errors are proportional to squares of smoothing
+    if end == "lower":
+        room, error = -room, high - low - above
+    share = math.sqrt(_SPARE * max(0.0, room) / error) if error > 0 else 0.0
+    least = smoothing * min(share, _LESS)
+    return (_LEAST[0], least) if least > _LEAST[1] else _LEAST
 
 
 def endless(rounds: Rounds, statement: dict[str, Any], epsilon: str, direction: str) -> bool:
@@ -72,7 +117,7 @@ def endless(rounds: Rounds, statement: dict[str, Any], epsilon: str, direction: 
     if exact(statement["delta"]) == 0:
         return True
     asked, about = _asked(statement, epsilon, direction)
-    return _costly(rounds, _line(asked, *about, *_PLANS[0]), _MOST_NODES)
+    return _costly(rounds, _line(asked, *about, _TOLERANCES[0], 0.0), _MOST_NODES)
 
 
 def _asked(statement: dict[str, Any], epsilon: str, direction: str) -> tuple[str, tuple[str, str]]:

@@ -28,7 +28,7 @@ class Line(NamedTuple):
 class Heights(NamedTuple):
     """What a line needs of the summed loss; the same for every ε."""
 
-    moments: list[Ball]  # at the nodes
+    terms: list[Ball]  # moments at the nodes over z(z + 1), half of it at the first
     beyond: Ball  # bounds the moduli at all further nodes
     chernoff: Ball  # the moment at ``order``
 
@@ -55,8 +55,10 @@ def heights(rounds: Rounds, line: Line) -> Heights:
         all_with_bounds *= (most + abs(bound)) ** n
         all_left_out *= most**n
     chernoff = product(abs(law.moment(acb(line.order))) ** n for law, n in rounds)
+    nodes = (acb(c, step * j) for j in range(line.nodes + 1))
+    terms = [(m - p) / (z * (z + 1)) for m, p, z in zip(moments, left_out, nodes, strict=True)]
     return Heights(
-        [moment - part for moment, part in zip(moments, left_out, strict=True)],
+        [terms[0] / 2, *terms[1:]],
         all_with_bounds - all_left_out,
         chernoff,
     )

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from dpcalc.certificates.falling import EFFORT, LEVELS
+from dpcalc.certificates.grammar import Refused, exact
 from dpcalc.certificates.meter import function, integrand, plain
+from dpcalc.certificates.tables import larger_profile
 from dpcalc.certificates.updates import DIMENSIONS
 
 
@@ -135,10 +137,24 @@ def update(release: Any, bits: int, _: bool) -> Price:
 def finite(release: Any, bits: int, ordered: bool) -> Price:
     """Distributions, whose probabilities are added exactly; without order, as a profile."""
     outcomes, n = field(release, "outcomes"), length(field(release, "outcomes"))
-    exact = rows(outcomes) ** 2 * ADDED
+    added = rows(outcomes) ** 2 * ADDED
     if ordered:
-        return table(n, bits, exact)
-    return table(2 * n + 2, bits, exact + 2 * n * n * (function(bits) + 5 * plain(bits)))
+        return table(n, bits, added)
+    law = table(2 * n + 2, bits, added + 2 * n * n * (function(bits) + 5 * plain(bits)))
+    return law._replace(terms=losses(outcomes)) if n <= SHORT else law
+
+
+SHORT, ROUNDING = 16, 1e-9
+"""The most outcomes whose losses without order are counted, and a bend of a profile that is none."""
+
+
+def losses(outcomes: Any) -> int:
+    """About how many two distributions without order have; 0 where that is unknown."""
+    try:
+        rows = [(float(exact(p)), float(exact(q))) for p, q in outcomes]
+        return sum(bend > ROUNDING for _, bend in larger_profile(rows)[0])
+    except (ArithmeticError, Refused, TypeError, ValueError):
+        return 0
 
 
 def profile(release: Any, bits: int, _: bool) -> Price:
@@ -146,10 +162,11 @@ def profile(release: Any, bits: int, _: bool) -> Price:
     return table(2 * length(field(release, "points")), bits, 0)
 
 
-def table(losses: int, bits: int, built: float) -> Price:
+def table(kinds: int, bits: int, built: float) -> Price:
     """Finitely many losses."""
-    each = losses * (function(bits) + plain(bits))
-    return Price(2 * each, 8 * each, built + 4 * each + 20 * losses, terms=losses)
+    each = kinds * (function(bits) + plain(bits))
+    node = 1.5 + kinds * plain(bits) / 2
+    return Price(2 * each, 8 * each, built + 4 * each + 20 * kinds, terms=kinds, node=node)
 
 
 def orders(release: Any, bits: int, _: bool) -> Price:

@@ -70,6 +70,17 @@ def powers(factors: list[Ball], number: int) -> list[list[Ball]]:
     return rows[:number]
 
 
+def transformed(values: list[Ball], turn: Ball) -> Ball:
+    """Σ e^{turn·j}·values[j] at all j = a + Kb < K·outer: a matrix between two lists of powers."""
+    inner = math.isqrt(len(values) - 1) + 1
+    outer = -(-len(values) // inner)
+    padded = values + [acb(0)] * (inner * outer - len(values))
+    with precision(ctx.prec + 2 * len(values).bit_length()):  # powers lose some
+        near, far = powers([turn.exp()], inner), powers([(inner * turn).exp()], outer)
+        row, column = acb_mat([[factor for (factor,) in far]]), acb_mat(near)
+        return (row * (acb_mat(outer, inner, padded) * column))[0, 0]
+
+
 def digits() -> float:
     """Logarithm of how small errors are made, with some to spare; a choice."""
     return 0.7 * ctx.prec + 12

@@ -16,7 +16,8 @@ from dpcalc.certificates.grammar import RELATIONS, Relation, at_least, exact, in
 from dpcalc.certificates.laws import Law, values
 
 Points = list[tuple[Ball, Ball]]
-Rows = list[tuple[Fraction, Fraction]]
+Row = tuple[Any, Any]
+"""Of fractions, or of doubles where about is enough."""
 Corner = tuple[Ball, Ball, Any]
 
 
@@ -26,27 +27,33 @@ def distributions(pairs: Points) -> Law:
     return values(shared, sum((p for p, q in pairs if q == 0), arb(0)))
 
 
-def in_either_order(rows: Rows) -> Law:
-    """The pair whose profile is the larger of those of P against Q and of Q against P: exactly.
+def in_either_order(rows: list[Row]) -> Law:
+    """The pair whose profile is the larger of those of P against Q and of Q against P: exactly."""
+    corners, infinite = larger_profile(rows)
+    atoms = [(ball(k).log(), ball(k * bend)) for k, bend in corners if bend]
+    return values(atoms or [(arb(0), arb(0))], ball(infinite))
+
+
+def larger_profile(rows: list[Row]) -> tuple[list[Row], Any]:
+    """Where the larger profile may bend, by how much, and its last height.
 
     Both are linear between the corners of either. Where they cross the larger one has a corner, too.
     """
     turned = [(q, p) for p, q in rows]
     ratios = (p / q for p, q in (*rows, *turned) if p and q)
-    corners = sorted({Fraction(0), Fraction(1), *ratios})
+    corners = sorted({0, 1, *ratios})
     sides = divergences(rows, corners), divergences(turned, corners)
     gaps = [(k, forth - back) for k, forth, back in zip(corners, *sides, strict=True)]
     crossings = (k + (m - k) * g / (g - h) for (k, g), (m, h) in pairwise(gaps) if g * h < 0)
     places = sorted([*corners, *crossings])
     heights = list(map(max, divergences(rows, places), divergences(turned, places)))
     chords = zip(pairwise(places), pairwise(heights), strict=True)
-    slopes = [*((high - low) / (m - k) for (k, m), (low, high) in chords), Fraction(0)]
+    slopes = [*((high - low) / (m - k) for (k, m), (low, high) in chords), 0]
     bent = zip(places[1:], pairwise(slopes), strict=True)
-    atoms = [(ball(k).log(), ball(k * (after - before))) for k, (before, after) in bent]
-    return values(atoms, ball(heights[-1]))
+    return [(k, after - before) for k, (before, after) in bent], heights[-1]
 
 
-def divergences(rows: Rows, places: list[Fraction]) -> list[Fraction]:
+def divergences(rows: list[Row], places: list[Any]) -> list[Any]:
     """The sum of (p - kq)₊ at increasing k."""
     held = sorted(((p / q, p, q) for p, q in rows if q), reverse=True)
     above, below = sum(p for p, _ in rows), sum(q for _, q in rows)

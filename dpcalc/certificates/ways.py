@@ -90,7 +90,7 @@ def by_pairs(
     if sum(n for _, n in rounds) <= FEW or endless(rounds, statement, epsilon, direction):
         yield from curves
     try:
-        yield from lines(rounds, statement, epsilon, direction, bits)
+        yield from lines(rounds, statement, end, epsilon, direction, bits)
     except NotCertified as reason:
         failed, seen = reason, str(reason)
     yield from curves
