@@ -76,7 +76,7 @@ def lines(
                 yield {"method": "line", "precision": _precise(bits, tolerance), **line}
         return
     chosen: tuple[float, float] | None = _SMOOTHING
-    for _ in range(_TIMES):
+    for left in reversed(range(_TIMES)):
         if chosen is None:
             break
         tolerance, smoothing = chosen
@@ -86,6 +86,8 @@ def lines(
             yield made
             tried = True
         chosen = _less(smoothing, made.get("enclosure"), exact(statement["delta"]), end)
+        if chosen and left == 1:
+            chosen = _LEAST
     if not tried:
         raise NotCertified("a line would need too many nodes")
 

@@ -166,7 +166,8 @@ def table(kinds: int, bits: int, built: float) -> Price:
     """Finitely many losses."""
     each = kinds * (function(bits) + plain(bits))
     node = 1.5 + kinds * plain(bits) / 2
-    return Price(2 * each, 8 * each, built + 4 * each + 20 * kinds, terms=kinds, node=node)
+    built += 4 * each + 20 * kinds
+    return Price(2 * each, 8 * each, built, 4 * each, terms=kinds, node=node)
 
 
 def orders(release: Any, bits: int, _: bool) -> Price:

@@ -16,6 +16,7 @@ from dpcalc.certificates.certify import CERTIFIED, Certified, certify
 from dpcalc.certificates.checker import check, digest
 from dpcalc.certificates.grammar import Refused, exact
 from dpcalc.certificates.laws import values
+from dpcalc.certificates.mechanisms import rounds_of
 from dpcalc.certificates.outcomes import MOST
 from dpcalc.certificates.quadrature import transformed
 from dpcalc.guarantees import compose
@@ -42,8 +43,8 @@ def ends(found: Certified) -> list[dict[str, Any]]:
     return [how for each in known for how in each]
 
 
-def rows(p: tuple[float, ...], q: tuple[float, ...]) -> list[tuple[str, str]]:
-    return [(repr(a), repr(b)) for a, b in zip(p, q, strict=True)]
+def rows(p: tuple[float, ...], q: tuple[float, ...]) -> list[list[str]]:
+    return [[repr(a), repr(b)] for a, b in zip(p, q, strict=True)]
 
 
 def test_corners_of_the_smaller_profile_are_no_losses() -> None:
@@ -86,6 +87,24 @@ def test_smoothing_falls_until_it_is_the_least(end: str) -> None:
             last, tried = found[1], tried + 1
         assert last == least
         assert tried < 20
+
+
+def test_the_last_line_is_smoothed_the_least() -> None:
+    """Whatever enclosures promise: here always that a little less smoothing is enough."""
+    listed = (
+        {"mechanism": "distributions", "outcomes": rows(*FIVE), "count": 3},
+        {"mechanism": "distributions", "outcomes": rows(*TWO), "count": 11},
+    )
+    statement = {"adjacency": "replace-one", "releases": list(listed), "delta": "1e-3"}
+    with precision(64):
+        rounds = rounds_of(statement["releases"], "replace-one", False)
+    tried = []
+    for how in lines.lines(rounds, statement, "upper", "0.9", "both", 100):
+        how["enclosure"] = ["0.00099", "0.0010001"]
+        tried.append(float(how["smoothing"]) * float(how["real_part"]))
+    first, last = lines._SMOOTHING[1], lines._LEAST[1]
+    shares = [1, lines._LESS, lines._LESS**2]
+    assert tried == pytest.approx([*(first * share for share in shares), last])
 
 
 def test_moments_of_few_values_at_all_nodes() -> None:
