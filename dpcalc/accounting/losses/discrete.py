@@ -120,8 +120,8 @@ class TiltedDiscreteLoss(TiltedDistribution):
         square, at_c = math.inf, first
         if law.balanced and _reach(law, c) < _SMALL:
             square = 1.25 * _square(law, tilt)
-            at_c = min(first, c * (c + 1) * square)
-        if at_c < first:
+        if _LESS * c * (c + 1) * square < first:
+            at_c = c * (c + 1) * square
             terms = law.masses * _balanced_growth(law.losses, c)
         excess = _rounded_sum(terms) - deficit
         total = 1.0 + excess
@@ -141,10 +141,7 @@ class TiltedDiscreteLoss(TiltedDistribution):
         self.spread = float(np.sqrt(self.variance)) * (1 + 1e-6)
         # The errors of M(c+iy) - M(c) are `_exposed` times relative errors; those of M(c) likewise.
         self._first, self._square, self._at_c = first / c / total, square / total, at_c / total
-        self._slope = 0.0
-        if square < math.inf:
-            bend = law.losses * growth + second_order(-law.losses)
-            self._slope = _rounded_sum(law.masses * bend) / total
+        self._masses = law.masses / total
         self._mass_error = law.mass_error
         self.rounding = self._at_c * (law.mass_error + 64 * UNIT_ROUNDOFF)
         self.rounding += 2 * ELEMENTARY_ERROR * min(1.0, abs(excess)) / min(1.0, total)
@@ -175,9 +172,16 @@ class TiltedDiscreteLoss(TiltedDistribution):
         error /= np.maximum(modulus, 1e-300)
         return result, error + LOG1P_ERROR * np.abs(result)
 
+    @cached_property
+    def _slope(self) -> float:
+        """``E[e^{cL} L - 1 + e^{-L}]`` over M(c), of terms that are not negative."""
+        growth = np.expm1(self._c * self._losses)
+        bend = self._losses * growth + second_order(-self._losses)
+        return _rounded_sum(self._masses * bend)
+
     def _second_order_matters(self, y: float, uses: float) -> bool:
         """Whether errors of first order would show, and those of second order are less."""
-        less = (2 * self._c + y + 1) * self._square < self._first
+        less = _LESS * (2 * self._c + y + 1) * self._square < self._first
         return less and uses * y * self._first * self._mass_error > _WORTH
 
     def log_modulus_bound(self, edges: Reals, level: int) -> Reals:
@@ -221,7 +225,11 @@ def _balanced_growth(losses: Reals, c: float) -> Reals:
 _SMALL = 600.0
 """Exponents up to which sums of squares of losses are doubles."""
 
-_WORTH = 1e-9
+_LESS = 100.0
+"""How many times less errors of second order are where they are worth knowing: of so many rounds that
+the sum's moments are of the order of one, those of first order are then off by 1e-10."""
+
+_WORTH = 1e-8
 """Errors of nodes that are less than this are nothing next to what else is left open."""
 
 _MUCH = 0.5

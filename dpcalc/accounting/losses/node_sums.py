@@ -19,8 +19,8 @@ import numpy as np
 from dpcalc.accounting.losses.distribution import Complexes, Reals
 from dpcalc.numerics.products import summed_in_parts, terms_in_parts
 
-_TERMS = 20
-"""Of the series of e^x - 1 - x for |x| < 1, which leave less than 1e-19 of it."""
+_TERMS, _LEAST = 24, 1e-19
+"""Of the series of e^x - 1 - x for |x| <= 1 at most; and what those left out may be of it."""
 
 
 def block_length(stop: int) -> int:
@@ -41,11 +41,21 @@ def roundings(size: int, start: int, stop: int, each: int) -> int:
     return 64 + terms_in_parts(size) + each * (block + (stop - start) // block)
 
 
+def _terms(near: Reals) -> int:
+    """How many leave less than 1e-19 of a series whose k-th is at most the k-th power over k!."""
+    largest, term = float(np.abs(near).max(initial=0.0)), 1.0
+    for k in range(1, _TERMS):
+        term *= largest / k
+        if term < _LEAST:
+            return k
+    return _TERMS
+
+
 def second_order(x: Reals) -> Reals:
     """``e^x - 1 - x``, right to 40 unit roundoffs of itself."""
     near = np.clip(x, -1.0, 1.0)
     series = np.ones_like(near)
-    for k in range(_TERMS + 2, 2, -1):
+    for k in range(_terms(near) + 2, 2, -1):
         series = 1 + near / k * series
     return np.where(np.abs(x) < 1, near * near / 2 * series, np.expm1(x) - x)
 
@@ -55,7 +65,8 @@ def turned(theta: Reals) -> tuple[Complexes, Complexes]:
     change = np.expm1(1j * theta)
     near = np.square(np.clip(theta, -1.0, 1.0))
     series = np.ones_like(near)
-    for k in range(_TERMS, 3, -2):
+    last = 2 * (_terms(near) // 2) + 2
+    for k in range(last, 3, -2):
         series = 1 - near / (k * (k + 1)) * series
     less = np.where(np.abs(theta) < 1, -theta * near / 6 * series, np.sin(theta) - theta)
     return change, -2 * np.square(np.sin(theta / 2)) + 1j * less
