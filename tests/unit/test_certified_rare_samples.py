@@ -83,7 +83,7 @@ def moments(kind: str, mu: float, q: float, z: complex) -> tuple[complex, comple
 @pytest.mark.parametrize("kind", LAWS)
 @pytest.mark.parametrize(("mu", "rate"), [("0.5", "0.01"), ("1.4", "1e-6"), ("2", "0.001")])
 @pytest.mark.parametrize("at", [(0.7, 0.0), (2.0, 5.0), (6.0, 19.0)])
-@pytest.mark.few(7)
+@pytest.mark.few(4)
 def test_moments_and_their_derivatives_are_those_on_the_real_line(
     kind: str, mu: str, rate: str, at: tuple[float, float]
 ) -> None:
@@ -100,7 +100,7 @@ def test_moments_and_their_derivatives_are_those_on_the_real_line(
 
 @pytest.mark.parametrize("kind", LAWS)
 @pytest.mark.parametrize(("mu", "rate"), [("0.5", "0.01"), ("1.4", "1e-6"), ("2", "0.001")])
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 def test_what_bounds_moments_at_greater_heights_is_above_them(
     kind: str, mu: str, rate: str
 ) -> None:
@@ -184,19 +184,20 @@ def test_no_choice_makes_the_enclosure_miss(kind: str, changes: dict[str, Any]) 
 
 
 @pytest.mark.parametrize("kind", LAWS)
-@pytest.mark.parametrize("cells", [1, 4, 40])
+@pytest.mark.parametrize("cells", [4, 40])
+@pytest.mark.few(3)
 def test_cells_are_above_the_integral_along_an_edge(kind: str, cells: int) -> None:
-    """By 400 midpoints of each cell; a weight is for e^{-xε}, here at ε = 0 and 2."""
+    """By 160 midpoints; a weight is for e^{-xε}, here at ε = 0 and 2."""
     with precision(64):
         sector, turn = sector_of(kind, "1", "0.01"), 0.3
         scale, edge, end = 3 / math.sin(turn), math.pi / 2 - turn, 3.0
         weights = on_an_edge(((sector, 3),), arb(scale), arb(edge), arb(end), cells)
-        t = (np.arange(400) + 0.5) * end / 400
+        t = (np.arange(160) + 0.5) * end / 160
         z = scale * np.cosh(t + 1j * edge)
         moduli = np.array([float(abs(sector.moment(acb(each.real, each.imag)))) for each in z])
     integrand = moduli**3 * np.abs(scale * np.sinh(t + 1j * edge)) / np.abs(z * (z + 1))
     for eps in (0.0, 2.0):
-        exact = float(np.sum(integrand * np.exp(-z.real * eps)) * end / 400)
+        exact = float(np.sum(integrand * np.exp(-z.real * eps)) * end / 160)
         bound = sum(float(weight) * math.exp(-float(x) * eps) for x, weight in weights)
         assert exact < bound
         if cells == 40:
