@@ -18,7 +18,8 @@ _LENGTH = 2**13
 
 _WORK, _COMPLEX_WORK = 2**17, 2**15
 """Multiplications of a matrix product, of real and of complex numbers: OpenBLAS would share 2^18 of the
-former among threads, and 2^16 of the latter."""
+former among threads, and 2^16 of the latter. Where one side is a single row or column numpy calls
+the product of a matrix and a vector instead, which is shared from a few thousand on."""
 
 
 def product(left: NDArray[Any], right: NDArray[Any]) -> Any:
@@ -63,6 +64,8 @@ def terms_in_parts(size: int) -> int:
 
 
 def _of_matrices(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+    if min(len(left), right.shape[1]) == 1:
+        return np.einsum("mi,ik->mk", left, right)
     work = _COMPLEX_WORK if np.iscomplexobj(left) or np.iscomplexobj(right) else _WORK
     terms = max(1, work // max(1, len(left) * right.shape[1]))
     total = left[:, :terms] @ right[:terms]
