@@ -16,7 +16,8 @@ from flint import arb
 
 from dpcalc.certificates.balls import Ball
 from dpcalc.certificates.grammar import need, positive, whole
-from dpcalc.certificates.lattice import LARGEST, Masses, summed
+from dpcalc.certificates.large_losses import Known, large_losses, where
+from dpcalc.certificates.lattice import LARGEST, over_masses, summed
 from dpcalc.certificates.laws import Law, Rounds, Table
 
 REACH, BLOCKS = 1_000, 200
@@ -49,7 +50,7 @@ def followed(
         reach: n.
         block: how many rounds make a block.
         step: of the lattice on which the losses of a block are added.
-        points: at which divergences of one round are taken, from 0 on.
+        points: at which divergences of one round are taken, from 0 on; or what `where` asks for.
         width: the lattice's largest place.
         parts: the same six for the rounds of a block, if it is divided into shorter blocks.
     """
@@ -59,7 +60,8 @@ def followed(
     size = whole(block, 1, count)
     blocks, left = divmod(count, size)
     need(that=blocks <= BLOCKS, got=f"{blocks} blocks")
-    sums = positive(step), whole(points, 2, LARGEST), whole(width, 1, LARGEST)
+    known = where(points) if isinstance(points, list) else whole(points, 2, LARGEST)
+    sums = positive(step), known, whole(width, 1, LARGEST)
     places = [h * j for j in range(2 * last + 1)]
     deltas = divergences(law, size, places, *sums)
     if parts is not None:
@@ -76,29 +78,15 @@ def followed(
     return value
 
 
-def divergences(law: Law, size: int, places: Table, step: Ball, points: int, width: int) -> Table:
+def divergences(
+    law: Law, size: int, places: Table, step: Ball, known: int | Known, width: int
+) -> Table:
     """Bounds of δ at rising ε, of so many rounds of dominating pairs; of one by its profile."""
     if size == 1:
         return [law.profile(eps).upper() for eps in places]
-    return over_masses(summed([(law, size)], step, [points], width), places, step)
-
-
-def over_masses(total: Masses, places: Table, step: Ball) -> Table:
-    """Bounds of δ at rising ε by masses of losses on a lattice, the rest being infinite."""
-    reach = len(total) // 2
-    held = [(step * j, mass) for j, mass in enumerate(total, -reach) if j > 0]
-    infinite = 1 - sum(total, arb(0))
-    found, masses, shares = [], arb(0), arb(0)
-    for eps in reversed(places):
-        while held and held[-1][0] > eps:
-            loss, mass = held.pop()
-            masses, shares = masses + mass, shares + mass * (-loss).exp()
-        value = infinite + masses - eps.exp() * shares
-        if held and not held[-1][0] < eps:  # which of them is larger is not known
-            loss, mass = held[-1]
-            value += mass * (1 - (eps - loss).exp()).nonnegative_part()
-        found.append(value.upper())
-    return found[::-1]
+    if isinstance(known, int):
+        return over_masses(summed([(law, size)], step, [known], width), places, step)
+    return large_losses(law, size, places, step, known, width)
 
 
 def weights(deltas: Table, h: Ball) -> Table:

@@ -182,9 +182,11 @@ def chi_square(laws: Laws, how: Any, bits: int) -> float:
     reach, block = size(field(how, "reach"), REACH), size(field(how, "block"))
     if not (reach and block and len(laws) == 1) or laws[0][1] // block > BLOCKS:
         return 0.0
-    points, width = size(field(how, "points"), LARGEST), field(how, "width")
-    sums = lattice([(laws[0][0], block)], {"reach": width, "points": [points]}, bits)
-    return sums + (1 + laws[0][1] // block) * 2 * reach**2 * plain(bits)
+    points, width = field(how, "points"), field(how, "width")
+    far = size(points[2], LARGEST) if length(points) == 3 else 0  # large losses, at every place
+    known = far + size(points[0] if far else points, LARGEST)
+    sums = lattice([(laws[0][0], block)], {"reach": width, "points": [known]}, bits)
+    return sums + ((1 + laws[0][1] // block) * reach + 2 * far) * 2 * reach * plain(bits)
 
 
 def in_parts(laws: Laws, how: Any, bits: int) -> float:

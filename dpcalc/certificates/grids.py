@@ -58,6 +58,15 @@ _BEYOND = 1.3
 _FINER = 2.0
 """By how much its rounds' lattice is finer, times the root of their number."""
 
+_APART = 3_000
+"""Places on a lattice from which on large losses are taken apart."""
+
+_SHARE = 100
+"""By which share of itself a place is farther than the one before."""
+
+_MISSED = 1e-5
+"""Of what a block may take of δ: what more than one large loss may count for."""
+
 _DIGITS = Context(prec=6, rounding=ROUND_CEILING)
 
 
@@ -99,7 +108,7 @@ def blocks(law: Law, count: int, delta: float, epsilon: float) -> Iterator[dict[
     while wide > 1 / _WIDEST and law.profile(arb(wide * 0.9)) < least:
         wide *= 0.9
     for per_deviation in _PER_DEVIATION:
-        divided = partial(_divided, one, wide, per_deviation)
+        divided = partial(_divided, law, wide, delta / count, per_deviation)
         found = divided(count, size, epsilon)
         fields = dict(zip(FIELDS, found, strict=True))
         if size == 1:
@@ -111,26 +120,66 @@ def blocks(law: Law, count: int, delta: float, epsilon: float) -> Iterator[dict[
 
 
 def _divided(
-    one: float, wide: float, per_deviation: float, count: int, size: int, epsilon: float
+    law: Law,
+    wide: float,
+    spent: float,
+    per_deviation: float,
+    count: int,
+    size: int,
+    epsilon: float,
 ) -> list[Any]:
     """The values of FIELDS for rounds in blocks.
 
     Args:
-        one: χ²-divergence of a round.
+        law: of a round.
         wide: how far the losses of a round reach.
+        spent: what of δ a round takes.
         per_deviation: points in a block's standard deviation.
         count: how many rounds.
         size: of a block.
         epsilon: that they reach beyond.
     """
+    one = float(law.chi_square)
     deviation = math.sqrt(math.expm1(size * math.log1p(one)))
     spacing = float(f"{deviation / per_deviation:.3g}")
     last_point = max(_DEVIATIONS * math.sqrt(2 * count * one), _BEYOND * epsilon)
     reach = min(math.ceil(last_point / spacing), REACH)
-    width = max(wide, _BLOCK_DEVIATIONS * deviation)
-    step = max(spacing / math.ceil(_FINER * math.sqrt(size)), width / (_LARGEST - 2))
+    width, fine = wide + _BLOCK_DEVIATIONS * deviation, spacing / math.ceil(_FINER * size**0.5)
+    if size > 1 and width > _APART * fine:
+        apart = _apart(law, size, spent, wide, deviation, fine)
+        return [repr(spacing), reach, size, *apart]
+    step = max(fine, width / (_LARGEST - 2))
     points, places = math.ceil(wide / step) + 1, math.ceil(width / step) + 1
     return [repr(spacing), reach, size, repr(step), points, places]
+
+
+def _apart(
+    law: Law, size: int, spent: float, wide: float, deviation: float, fine: float
+) -> tuple[str, list[int], int]:
+    """Step, points and width where the large losses of a block's rounds are taken apart.
+
+    Args:
+        law: of a round.
+        size: of a block.
+        spent: what of δ a round takes.
+        wide: how far the losses of a round reach.
+        deviation: of a block.
+        fine: a step, next to which a little smaller one is chosen.
+    """
+    near = deviation
+    while near < wide and size * _often(law, near) ** 2 * near > _MISSED * spent:
+        near *= 1.1
+    width = 2 * near + _BLOCK_DEVIATIONS * deviation
+    step = max(fine * (1 - 1e-9), width / (_LARGEST - 2))
+    first = math.ceil(near / step) + 1
+    more = math.ceil(math.log(max(wide / near, 1.0)) / math.log1p(1 / _SHARE)) + _SHARE
+    return repr(step), [first, _SHARE, more], math.ceil(width / step) + 1
+
+
+def _often(law: Law, place: float) -> float:
+    """About how often a round's loss is above a place."""
+    nearer = law.profile(arb(place / 1.02)) - law.profile(arb(place))
+    return float(nearer) / (place - place / 1.02)
 
 
 @lru_cache(maxsize=4)

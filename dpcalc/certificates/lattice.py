@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from flint import arb, arb_poly, ctx
 
 from dpcalc.certificates.balls import Ball
-from dpcalc.certificates.laws import Rounds
+from dpcalc.certificates.laws import Rounds, Table
 from dpcalc.certificates.meter import plain, spend
 from dpcalc.certificates.tables import bends
 
@@ -69,12 +69,17 @@ def summed(rounds: Rounds, step: Ball, points: list[int], reach: int) -> Masses:
     total = clamped([(0, arb(1))], reach)
     for (law, n), known in zip(rounds, points, strict=True):
         single = spread(*law.bounds(step, known), step, reach)
-        power = single
-        for bit in f"{n:b}"[1:]:
-            power = convolved(power, power, reach)
-            power = convolved(power, single, reach) if bit == "1" else power
-        total = convolved(total, power, reach)
+        total = convolved(total, repeated(single, n, reach), reach)
     return total
+
+
+def repeated(single: Masses, n: int, reach: int) -> Masses:
+    """The sum of n losses of the same masses, n above 0."""
+    power = single
+    for bit in f"{n:b}"[1:]:
+        power = convolved(power, power, reach)
+        power = convolved(power, single, reach) if bit == "1" else power
+    return power
 
 
 def divergence(total: Masses, eps: Ball, step: Ball) -> Ball:
@@ -83,6 +88,31 @@ def divergence(total: Masses, eps: Ball, step: Ball) -> Ball:
     for j, mass in enumerate(total, start=-reach):
         held += mass * (1 - (1 - (eps - step * j).exp()).nonnegative_part())
     return 1 - held
+
+
+def over_masses(total: Masses, places: Table, step: Ball, infinite: Ball | None = None) -> Table:
+    """Bounds of δ at rising ε, losses that are not on the lattice being infinite.
+
+    Args:
+        total: masses.
+        places: ε.
+        step: of the lattice.
+        infinite: the mass of infinite losses, if masses do not add up to 1 with it.
+    """
+    reach = len(total) // 2
+    held = [(step * j, mass) for j, mass in enumerate(total, -reach) if j > 0]
+    rest = 1 - sum(total, arb(0)) if infinite is None else infinite
+    found, masses, shares = [], arb(0), arb(0)
+    for eps in reversed(places):
+        while held and held[-1][0] > eps:
+            loss, mass = held.pop()
+            masses, shares = masses + mass, shares + mass * (-loss).exp()
+        value = rest + masses - eps.exp() * shares
+        if held and not held[-1][0] < eps:  # which of them is larger is not known
+            loss, mass = held[-1]
+            value += mass * (1 - (eps - loss).exp()).nonnegative_part()
+        found.append(value.upper())
+    return found[::-1]
 
 
 def on_a_lattice(rounds: Rounds, eps: Ball, step: Ball, points: list[int], reach: int) -> Ball:
