@@ -132,6 +132,7 @@ def with_a_block(value: Table, held: Table, most: Ball, h: Ball) -> Table:
         h: spacing.
     """
     bends, n = curvatures(value, h), len(value) - 1
+    need(that=all(bend.is_finite() for bend in bends), got="values without bound")  # to be sorted
     falling = sorted(range(2 * n + 1), key=bends.__getitem__, reverse=True)
     levels, in_order = [bends[place] for place in falling], itemgetter(*falling)
     roughly, enough = [float(each) for each in held], float(most)
@@ -154,7 +155,7 @@ def at(value: Table, eps: Ball, h: Ball) -> Ball:
     n = len(value) - 1
     if not eps >= 0:
         return arb.nan()
-    before = min(int(float(eps / h)), n)
+    before = int(min(float(eps / h), n))
     while before > 0 and not h * before <= eps:
         before -= 1
     if before == n:

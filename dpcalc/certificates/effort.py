@@ -184,8 +184,8 @@ def chi_square(laws: Laws, how: Any, bits: int) -> float:
         return 0.0
     points, width = field(how, "points"), field(how, "width")
     far = size(points[2], LARGEST) if length(points) == 3 else 0  # large losses, at every place
-    known = far + size(points[0] if far else points, LARGEST)
-    sums = lattice([(laws[0][0], block)], {"reach": width, "points": [known]}, bits)
+    near, law = size(points[0] if far else points, LARGEST), laws[0][0]
+    sums = far * law.point + lattice([(law, block)], {"reach": width, "points": [near]}, bits)
     return sums + ((1 + laws[0][1] // block) * reach + 2 * far) * 2 * reach * plain(bits)
 
 

@@ -94,11 +94,10 @@ def over_atoms(known: Atoms, n: int, eps: Table, step: Ball, width: int) -> Tabl
 
 
 def below(eps: Ball, step: Ball) -> int:
-    """A place that is certainly not above ε."""
-    place = int(min(float(eps / step), FARTHEST))
-    while not step * place <= eps:
-        place -= 1
-    return place
+    """A place that is certainly not above ε, which is not below 0."""
+    found = eps / step
+    need(that=bool(found.is_finite()), got=found)
+    return int(found.lower().min(arb(FARTHEST)).max(arb(0)).floor().unique_fmpz())
 
 
 def of_one(

@@ -111,6 +111,8 @@ def over_masses(total: Masses, places: Table, step: Ball, infinite: Ball | None 
         if held and not held[-1][0] < eps:  # which of them is larger is not known
             loss, mass = held[-1]
             value += mass * (1 - (eps - loss).exp()).nonnegative_part()
+            if len(held) > 1 and not held[-2][0] < eps:  # of several
+                value = arb(1)
         found.append(value.upper())
     return found[::-1]
 

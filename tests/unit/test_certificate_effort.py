@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import re
 from fractions import Fraction
@@ -168,6 +169,15 @@ def test_every_size_counts(kind: str) -> None:
     small, large = forms()[kind]
     assert effort_of(small) > 0
     assert effort_of(large) > 15 * effort_of(small)
+
+
+def test_more_places_of_small_or_of_large_losses_take_more() -> None:
+    batches = {"mechanism": "gaussian-without-replacement", "mu": "1", "rate": "0.1", "count": 9}
+    fields = {"spacing": "0.1", "reach": 9, "block": 3, "step": "0.1", "width": 60_000}
+    how = {"method": "chi-square", **fields}
+    known = [[1000, 9, 1000], [59_000, 9, 1000], [60_000, 9, 1000], [60_000, 9, 60_000]]
+    asked = [effort_of(stated({**how, "points": points}, batches)) for points in known]
+    assert all(few < many for few, many in itertools.pairwise(asked))
 
 
 def test_both_ends_and_all_directions_are_added() -> None:

@@ -124,6 +124,28 @@ def test_what_is_known_in_part_counts_at_its_upper_end() -> None:
         assert all(x.is_exact() and x >= y for x, y in zip(lost, surely, strict=True))
 
 
+def test_an_epsilon_known_in_part_counts_at_its_lower_end() -> None:
+    """Next to one loss; where several may be above it or below, nothing is known."""
+    masses, h = [arb(x) for x in (0.25, 0.25, 0.125, 0.25, 0.125)], arb(0.5)
+    with precision(120):
+        for middle, radius in ((0.5, 0.125), (0.75, 0.125), (1.0, 0.25), (1.5, 0.25)):
+            (wide,) = chi_square.over_masses(masses, [arb(middle, radius)], h)
+            (most,) = chi_square.over_masses(masses, [arb(middle - radius)], h)
+            assert most <= wide < 1
+        assert chi_square.over_masses(masses, [arb(0.75, 0.5)], h) == [1]
+
+
+@pytest.mark.parametrize("place", [0, 2, 4])
+def test_values_without_bound_are_refused(place: int) -> None:
+    """They have no order among the others."""
+    h, value = arb("0.1"), [arb(x) for x in (0.0, 0.01, 0.03, 0.1, 0.2)]
+    value[place] = arb.nan()
+    with precision(120):
+        held, most = chi_square.weights([arb(0.1)] * 9, h), chi_square.budget(arb(0.01), 1, h)
+        with pytest.raises(Refused):
+            chi_square.with_a_block(value, held, most, h)
+
+
 @cache
 def _adversary(count: int) -> np.ndarray:
     choices = adaptive_sampling.rounds(MU, RATE, LINE, 41)
@@ -209,6 +231,8 @@ def test_between_places_the_chord_counts() -> None:
             below = value[0] * at / r[0]
             expected = math.exp(eps) * (float(np.interp(at, r, value)) if eps <= 1 else below)
             assert bound == pytest.approx(expected, rel=1e-12)
+        far = chi_square.at([arb(x) for x in value], arb(1), arb("1e-400"))
+        assert float(far) == pytest.approx(value[0])
         assert not chi_square.at([arb(x) for x in value], arb(-0.1), arb(h)).is_finite()
 
 

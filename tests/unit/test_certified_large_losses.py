@@ -22,7 +22,15 @@ from dpcalc.certificates.batches import without_replacement
 from dpcalc.certificates.certify import CERTIFIED, Certified, certify
 from dpcalc.certificates.checker import check, digest
 from dpcalc.certificates.grammar import Refused
-from dpcalc.certificates.large_losses import Atoms, atoms, large_losses, over_atoms, where
+from dpcalc.certificates.large_losses import (
+    FARTHEST,
+    Atoms,
+    atoms,
+    below,
+    large_losses,
+    over_atoms,
+    where,
+)
 from dpcalc.certificates.lattice import summed
 from dpcalc.certificates.laws import Law
 from dpcalc.guarantees.composition import compose
@@ -112,6 +120,22 @@ def test_losses_that_are_left_out_would_be_seen(what: str) -> None:
     assert any(_exactly(known, 3, x) > bound for x, bound in zip(PLACES, fewer, strict=True))
 
 
+def test_what_other_rounds_add_next_to_two_large_losses_counts() -> None:
+    """Small losses of 40 coins: what they deviate by is more than a large loss."""
+    n, step, large = 40, 0.01, 0.1 / 40
+    up = (1 - large) * math.exp(step) - 1 + large * math.exp(-2 * step)
+    up /= 2 * math.sinh(step)  # so that Q-masses add up to 1
+    masses = np.array([1 - large - up, 0.0, up, large])
+    sums = [1.0]
+    for _ in range(n):
+        sums = np.convolve(sums, masses)
+    truth = float(sum(m * -math.expm1(-step * j) for j, m in enumerate(sums, -n) if j > 0))
+    known = Atoms([(-1, arb(masses[0])), (1, arb(masses[2]))], [(2, arb(large))], arb(0))
+    with precision(120):
+        (bound,) = over_atoms(known, n, [arb(0)], arb(step), n + 2)
+    assert truth * (1 - 1e-12) <= float(bound) <= 1.05 * truth
+
+
 def test_losses_dominate_the_law() -> None:
     """In both orders; below 0 as well, where small losses end."""
     with precision(120):
@@ -168,11 +192,45 @@ def test_fewer_places_give_what_a_whole_lattice_does(n: int) -> None:
     with precision(160):
         law, step = _law(1.5, 1e-4), arb("3e-5")
         places = [arb("1e-4") * j for j in (0, 3, 10, 40, 100)]
-        apart = large_losses(law, n, places, step, where([500, 100, 460]), 1_200)
+        apart = chi_square.divergences(law, n, places, step, where([500, 100, 460]), 1_200)
         total = summed([(law, n)], step, [5_000], 6_000)
         whole = chi_square.over_masses(total, places, step)
     for one, other in zip(apart, whole, strict=True):
         assert float(one) == pytest.approx(float(other), rel=2e-2)
+
+
+def test_masses_that_are_known_in_part_count_at_their_upper_end() -> None:
+    """Balls so wide that their middles would be seen."""
+    small = [(j, arb(0.3)) for j in (-1, 0, 1)]
+    with precision(120):
+        places = [arb(x) for x in PLACES]
+        wide, most = (
+            over_atoms(Atoms(small, [(5, each)], arb(0)), 3, places, arb(STEP), 20)
+            for each in (arb(0.01, 0.005), arb(0.0149))
+        )
+        assert all(x.is_exact() and x >= y for x, y in zip(wide, most, strict=True))
+
+
+@pytest.mark.parametrize("place", [0, 1264])
+def test_small_sums_above_the_lattice_count_next_to_a_large_loss(place: int) -> None:
+    """As far as the lattice is below it, at it, and above it; all sums of small losses are above."""
+    known = Atoms([(630, arb(0.998))], [(631, arb(1e-3)), (632, arb(1e-3))], arb(0))
+    with precision(120):
+        (bound,) = over_atoms(known, 3, [arb(STEP * place)], arb(STEP), 631)
+    assert _exactly(known, 3, STEP * place) <= float(bound) * (1 + 1e-12)
+
+
+def test_a_place_below_is_found_at_once_however_little_is_known_of_the_step() -> None:
+    with precision(53):
+        wide, eps = arb(0.09375, 0.0157), arb("1e7")
+        place = below(eps, wide)
+        assert wide * place <= eps
+        assert place > 0.999 * 1e7 / 0.1095
+        assert [below(arb(x), arb(STEP)) for x in (0, 0.0624, 0.0625, 0.2)] == [0, 0, 1, 3]
+        assert below(arb("1e300"), arb(STEP)) == FARTHEST
+        assert below(arb(1), arb(1, 0.999999)) >= 0
+        with pytest.raises(Refused):
+            below(arb(1), arb(1, 1))
 
 
 @pytest.mark.parametrize(
