@@ -6,8 +6,10 @@ Depends on python-flint alone. Every value is an enclosure of the exact one.
 from __future__ import annotations
 
 import math
+import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from typing import Any
 
@@ -43,15 +45,52 @@ def ball(radius: Ball) -> Ball:
     return acb(1, 1) * arb(0, 1) * radius.upper()
 
 
+class _Stopped(ValueError):
+    """Ends an integral: python-flint hands on a ValueError, and loses most other errors."""
+
+
+@contextmanager
+def _interrupts_kept() -> Iterator[list[Any]]:
+    """Within this block Ctrl-C is kept in the list, and acted on at the end.
+
+    Raised within an integrand it would be lost, and the value that was under way count as 0.
+    """
+    kept: list[Any] = []
+    usual = signal.getsignal(signal.SIGINT)
+    if not callable(usual) or threading.current_thread() is not threading.main_thread():
+        yield kept
+        return
+    signal.signal(signal.SIGINT, lambda *received: kept.append(received))
+    try:
+        yield kept
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        for received in kept[:1]:
+            usual(*received)
+
+
 def integral(f: Callable[[Ball, bool], Ball], start: Ball, end: Ball) -> Ball:
     """The integral of f along a line."""
     small, times = arb(2) ** (16 - ctx.prec), count(1)
     most = int(min(400 * ctx.prec, left() / integrand(ctx.prec)))
 
-    def counted(x: Ball, analytic: bool) -> Ball:
-        next(times)
-        return f(x, analytic)
+    failed: list[BaseException] = []
 
-    found = acb.integral(counted, start, end, rel_tol=small, abs_tol=small, eval_limit=most + 1)
-    spend((next(times) - 1) * integrand(ctx.prec))
-    return found
+    with suppress(_Stopped), _interrupts_kept() as kept:
+
+        def counted(x: Ball, analytic: bool) -> Ball:
+            if kept or failed:
+                raise _Stopped
+            next(times)
+            try:
+                return f(x, analytic)
+            except BaseException as error:
+                failed.append(error)
+                raise _Stopped from error
+
+        found = acb.integral(counted, start, end, rel_tol=small, abs_tol=small, eval_limit=most + 1)
+        spend((next(times) - 1) * integrand(ctx.prec))
+        return found
+    for error in failed:
+        raise error
+    return integral(f, start, end)  # whoever was told of the interrupt goes on

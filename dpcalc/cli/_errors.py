@@ -71,6 +71,10 @@ def one_line(error: click.ClickException) -> str:
             tail = f"; options of a verb come after it, dpcalc VERB {error.option_name}{tail}"
         return f"expected an option of {path}; got {error.option_name!r}{tail}"
     if isinstance(error, click.BadOptionUsage):
+        if "not take a value" in error.message:
+            return (
+                f"{error.option_name} takes no value; got one; leave out what follows the ={tail}"
+            )
         return f"{error.option_name} needs a value; got none{tail}"
     if isinstance(error, click.UsageError):
         return f"{error.format_message().rstrip('.')}{tail}"

@@ -106,6 +106,8 @@ def test_bad_composition_files_are_one_line(
         ("convert --gdp 1 --to approx", "--delta above 0 is needed"),
         ("convert --gdp 1 --to pure", "does not follow"),
         ("convert --gdp x --to approx", "needs a number"),
+        ("convert --gdp 1 --to risk --json=1", "--json takes no value; got one"),
+        ("convert --gdp 1 --to risk --rounds", "--rounds needs a value; got none"),
         ("convert --gdp nan --to approx --delta 1e-5", "gdp"),
         ("convert --gdp -1 --to approx --delta 1e-5", "got gdp=-1.0"),
         ("convert --gdp 1 --to approx --delta 1", "delta"),
