@@ -71,7 +71,11 @@ class RenyiGuarantee(Guarantee):
             return beta - math.log1p(1 / excess) - (log_delta + math.log1p(excess)) / excess
 
         best, _ = minimise(at, *self.searched_orders())
-        return min(self._epsilon_at(1 + math.exp(best), delta), self._kullback_epsilon(delta))
+        return self.epsilon_at(1 + math.exp(best), delta)
+
+    def epsilon_at(self, order: float, delta: float) -> float:
+        """The conversion at an order, or 0 where Pinsker's inequality gives it, for a δ above 0."""
+        return min(self._epsilon_at(order, delta), self._kullback_epsilon(delta))
 
     def _epsilon_at(self, order: float, delta: float) -> float:
         beta = self.renyi(order)
@@ -102,7 +106,10 @@ class RenyiGuarantee(Guarantee):
             return excess * (beta - epsilon - math.log1p(1 / excess)) - math.log1p(excess)
 
         best, _ = minimise(at, *self.searched_orders())
-        order = 1 + math.exp(best)
+        return self.delta_at(1 + math.exp(best), epsilon)
+
+    def delta_at(self, order: float, epsilon: float) -> float:
+        """The conversion at an order, or what Pinsker's inequality gives, at a finite ε."""
         beta = self.renyi(order)
         value = 1.0
         if math.isfinite(beta):
