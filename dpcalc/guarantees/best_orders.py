@@ -72,7 +72,7 @@ def delta_at_best(parts: Parts, total: Guarantee, epsilon: float) -> tuple[float
 
     order, about = best_order(unless_failed(parts)[0], cost)
     found = total.delta_at(order, epsilon)
-    return found, abs(math.expm1(about - math.log(found))) <= _AGREED if found > 0 else True
+    return found, found == 0 or abs(min(about, 0.0) - math.log(found)) <= _AGREED
 
 
 def best_order(parts: Parts, cost: Callable[[Array, Array], Array]) -> tuple[float, float]:
@@ -86,7 +86,8 @@ def best_order(parts: Parts, cost: Callable[[Array, Array], Array]) -> tuple[flo
     orders = np.unique([*_ORDERS, *given])
     beta = sum((n * _everywhere(part, tuple(given)) for part, n in parts), np.zeros(len(orders)))
     for level in range(_LEVELS):
-        costs = np.where(np.isfinite(beta), cost(orders - 1, beta), np.inf)
+        with np.errstate(over="ignore", invalid="ignore"):
+            costs = np.nan_to_num(cost(orders - 1, beta), nan=np.inf, posinf=np.inf)
         best = int(costs.argmin())
         found = float(orders[best]), float(costs[best])
         if level == _LEVELS - 1 or costs[best] == np.inf:

@@ -213,6 +213,14 @@ def test_without_a_finite_divergence_nothing_is_known_of_a_corner() -> None:
     assert corners([(nothing, 1)]) == [(0.0, 1.0, 2.0)]
 
 
+@pytest.mark.parametrize("rho", [5e-324, 1e-60, 1e3, 1e100, 1e300, 1.7e308])
+def test_divergences_next_to_nothing_and_beyond_all_use(rho: float) -> None:
+    found = mixed(GDP(1.0), ZCDP(rho))
+    least = max(GDP(1.0).epsilon(1e-6), rho if rho > 1 else 0.0)
+    assert least <= found.epsilon(1e-6) <= found.divergences.epsilon(1e-6) * (1 + 1e-10)
+    assert GDP(1.0).delta(1.0) <= found.delta(1.0) <= found.divergences.delta(1.0) * (1 + 1e-10)
+
+
 def test_concentrated_and_gaussian_releases_are_concentrated_together() -> None:
     assert to_zcdp(compose(ZCDP(0.125), GDP(0.5))) == ZCDP(0.25)
 

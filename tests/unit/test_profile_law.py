@@ -9,11 +9,15 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+from dpcalc import mechanisms
 from dpcalc.accounting.losses import profile_law
 from dpcalc.accounting.losses.discrete import DiscreteLoss
 from dpcalc.accounting.losses.privacy_profile import falling, loss_from_profile
 from dpcalc.accounting.losses.profile_law import law_in_doubles
-from dpcalc.guarantees import RDP, ZCDP, Guarantee
+from dpcalc.guarantees import GDP, RDP, ZCDP, Guarantee, PureDP, compose, renyi_profile
+from dpcalc.guarantees.composition import Composition
+from dpcalc.guarantees.mixed import MixedReleases, mixed
+from dpcalc.guarantees.profile import PrivacyProfile
 from dpcalc.guarantees.renyi_profile import corners
 from dpcalc.guarantees.through_renyi import ApproximateRDP
 
@@ -151,3 +155,42 @@ def test_masses_that_are_too_small_are_seen(monkeypatch: pytest.MonkeyPatch) -> 
     assert law is not None
     with mp.workdps(60):
         assert profile_of(law, mp.exp(0.5)) < least(points, mp.exp(0.5))
+
+
+KNOWN: list[tuple[Guarantee, int]] = [
+    (GDP(1.0), 1),
+    (PureDP(0.1), 50),
+    (mechanisms.laplace(2.0, "add-remove"), 3),
+    (mechanisms.gaussian_without_replacement(5, 3, 1000), 20),
+]
+
+
+@pytest.mark.parametrize(("known", "count"), KNOWN)
+def test_next_to_other_losses_it_costs_what_sixty_digits_cost(known: Guarantee, count: int) -> None:
+    bare = ZCDP(0.003)
+    points = [(epsilon, delta) for epsilon, delta, _ in corners([(bare, 1)])]
+    pair = (((loss_from_profile(points), 1),),)
+    exact = PrivacyProfile(lambda epsilon: 1.0, "sixty digits", pair)
+    found = mixed(((known, count), (bare, 1)), Composition)
+    assert isinstance(found, MixedReleases)
+    for delta in (0.1, 1e-6, 1e-20):
+        truth = Composition(((known, count), (exact, 1))).bracket(delta)
+        assert truth.lower <= found.summed.epsilon(delta) <= truth.upper * (1 + 1e-9)
+
+
+def test_a_question_needs_no_sixty_digits_for_the_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They took a twentieth of a second."""
+
+    def slow(*_: object) -> DiscreteLoss:
+        raise AssertionError("a law in sixty digits was made")
+
+    monkeypatch.setattr(renyi_profile, "loss_from_profile", slow)
+    for bare in BARE:
+        assert compose(GDP(0.7), bare).epsilon(1e-6) > 0
+
+
+def test_where_nothing_is_left_a_question_is_answered_all_the_same() -> None:
+    """Of a release that tells all but for 1e-9."""
+    found = compose(GDP(0.7), ApproximateRDP(ZCDP(0.1), 1 - 1e-9))
+    assert found.delta(1.0) >= 1 - 1e-9
+    assert found.epsilon(0.5) == math.inf
