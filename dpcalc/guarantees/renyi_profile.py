@@ -80,7 +80,7 @@ def _bounds(parts: Parts) -> tuple[Array, Array, Array]:
     if len(s) == 0:
         return np.zeros(1), np.ones(1), np.full(1, 2.0)
     epsilons, best = _reached(s, beta)
-    above = epsilons > 0
+    above = (epsilons > 0) & np.append(np.diff(epsilons) > 0, True)
     places, best = np.append(0.0, epsilons[above]), np.append(_at_zero(s, beta), best[above])
     deltas = _deltas(s[best], beta[best], places)
     least = int(np.argmin(beta))

@@ -137,3 +137,13 @@ def test_the_profile_is_the_last_corner_at_or_before_an_epsilon() -> None:
     assert count == 1
     for epsilon, delta, _ in points[60::200]:  # past the chord from what is shown at zero
         assert law.delta(epsilon)[1] >= delta  # type: ignore[attr-defined]
+
+
+def test_chords_of_divergences_that_are_no_normal_doubles() -> None:
+    points = {2.0: 5e-324, 5.0: 1e-323, 9.0: 1.5e-322}
+    orders = np.linspace(2, 9, 29)
+    found = bare_divergences(RDP.from_points(points), orders)
+    with mp.workdps(50):
+        exact = chords(points)
+        for order, value in zip(orders.tolist(), found.tolist(), strict=True):
+            assert exact(mpf(order)) <= value <= exact(mpf(order)) + 1e-322

@@ -183,8 +183,21 @@ def test_it_travels() -> None:
     assert pickle.loads(pickle.dumps(found)) == found  # noqa: S301 - our own
 
 
-def test_where_losses_cannot_be_summed_divergences_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = mixed(GDP(0.25), ZCDP(0.03125))
+NORM = mechanisms.exponential_norm(2.0, 2, "add-remove")
+"""Of which divergences at many orders at once are coarser than one by one."""
+
+
+@pytest.mark.parametrize(
+    ("parts", "epsilon"), [((GDP(0.25), ZCDP(0.03125)), 0.5), (((NORM, 3), ZCDP(5.0)), 12.0)]
+)
+@pytest.mark.parametrize("delta", [1e-6, 0.01])
+def test_where_losses_cannot_be_summed_divergences_answer(
+    parts: tuple[Guarantee | tuple[Guarantee, int], ...],
+    epsilon: float,
+    delta: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = mixed(*parts)
 
     def failing(*_: object) -> float:
         raise NumericalFailure("beyond what is summed")
@@ -192,9 +205,10 @@ def test_where_losses_cannot_be_summed_divergences_answer(monkeypatch: pytest.Mo
     for name in ("bracket", "delta_bracket", "deltas", "tradeoffs", "tradeoff_brackets"):
         monkeypatch.setattr(Composition, name, failing)
     alike = {"rel": 1e-10, "abs": 0.0}  # other searches
-    assert found.epsilon(1e-6) == pytest.approx(found.divergences.epsilon(1e-6), **alike)
-    assert found.delta(0.5) == pytest.approx(found.divergences.delta(0.5), **alike)
-    assert found.deltas([0.5]) == pytest.approx(found.divergences.deltas([0.5]), **alike)
+    assert found.epsilon(delta) == pytest.approx(found.divergences.epsilon(delta), **alike)
+    assert found.delta(epsilon) == pytest.approx(found.divergences.delta(epsilon), **alike)
+    deltas = found.divergences.deltas([epsilon])
+    assert found.deltas([epsilon]) == pytest.approx(deltas, **alike)
     assert found.tradeoff(0.25) == found.divergences.tradeoff(0.25)
     [bracket] = found.tradeoff_brackets([0.25])
     assert bracket.lower == found.tradeoff(0.25)
