@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.many_orders import divergences
+from dpcalc.guarantees.one_order import NEXT_TO_ONE, advantage_of, delta_of, epsilon_of
 from dpcalc.guarantees.renyi import RDP, RenyiGuarantee
 from dpcalc.guarantees.through_renyi import ApproximateRDP, unless_failed
 
@@ -40,7 +41,9 @@ def epsilon_at_best(parts: Parts, total: Guarantee, delta: float) -> tuple[float
     """
     if isinstance(total, ApproximateRDP):
         share = total.share(delta)
-        return (math.inf, True) if share is None else epsilon_at_best(parts, total.base, share)
+        if share:
+            return epsilon_at_best(parts, total.base, share)
+        return total.epsilon(delta), True
     if not isinstance(total, RenyiGuarantee):
         return total.epsilon(delta), True
     log_delta = math.log(delta)
@@ -49,7 +52,9 @@ def epsilon_at_best(parts: Parts, total: Guarantee, delta: float) -> tuple[float
         return np.asarray(beta - np.log1p(1 / s) - (log_delta + np.log1p(s)) / s)
 
     order, about = best_order(unless_failed(parts)[0], cost)
-    found = total.epsilon_at(order, delta)
+    found = epsilon_of(total.renyi(order), order, delta)
+    if advantage_of(total.renyi(NEXT_TO_ONE)) <= delta:
+        found = 0.0
     return found, found == 0 or abs(about - found) <= _AGREED * found < math.inf
 
 
@@ -71,7 +76,8 @@ def delta_at_best(parts: Parts, total: Guarantee, epsilon: float) -> tuple[float
         return np.asarray(s * (beta - epsilon - np.log1p(1 / s)) - np.log1p(s))
 
     order, about = best_order(unless_failed(parts)[0], cost)
-    found = total.delta_at(order, epsilon)
+    known = advantage_of(total.renyi(NEXT_TO_ONE))
+    found = min(delta_of(total.renyi(order), order, epsilon), known)
     return found, found == 0 or abs(min(about, 0.0) - math.log(found)) <= _AGREED
 
 

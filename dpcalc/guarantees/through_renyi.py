@@ -45,7 +45,7 @@ class ApproximateRDP(Guarantee):
         if delta <= self.failure:
             return None
         share = float((mpf(delta) - self.failure) / (1 - mpf(self.failure)))
-        return math.nextafter(share, 0.0) or None
+        return math.nextafter(share, 0.0)
 
     def delta(self, epsilon: float) -> float:
         """The failure probability plus the base's δ otherwise."""
@@ -53,7 +53,8 @@ class ApproximateRDP(Guarantee):
 
     def with_failure(self, delta: float) -> float:
         """The δ of a base that may fail."""
-        return min(1.0, round_up(self.failure + (1 - mpf(self.failure)) * delta))
+        held = 1 - mpf(self.failure)
+        return min(1.0, round_up(self.failure + held * delta))
 
     def tradeoff(self, false_positive_rate: float) -> float:
         """The base's, shrunk by what the failure reveals."""

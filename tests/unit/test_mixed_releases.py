@@ -215,6 +215,17 @@ def test_where_losses_cannot_be_summed_divergences_answer(
     assert bracket.upper == 0.75
 
 
+def test_without_a_delta_and_beyond_all_epsilon() -> None:
+    for parts in PLANS:
+        found = mixed(*parts)
+        assert found.epsilon(0.0) == math.inf
+        assert "converted" in found.method(0.0)
+        assert found.delta(math.inf) == 0.0
+    failing = mixed(GDP(0.2), ApproximateRDP(ZCDP(1e-3), 1e-3))
+    assert failing.epsilon(1e-3) == failing.epsilon(1e-4) == math.inf
+    assert failing.epsilon(math.nextafter(1e-3, 1)) < math.inf
+
+
 def test_what_reveals_everything_is_no_mixture() -> None:
     assert compose(ZCDP(math.inf), GDP(1)) == ZCDP(math.inf)
     assert compose(ZCDP(0.125), PureDP(math.inf)) == GDP(math.inf)
