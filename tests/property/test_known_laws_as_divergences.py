@@ -78,10 +78,13 @@ def test_gaussian_releases_next_to_gaussian_ones(seed: int) -> None:
     failure = float(10.0 ** draw.uniform(-12, -2)) if seed % 4 == 3 else 0.0
     declared = gaussian_as_divergences(draw, bare)
     part = ApproximateRDP(declared, failure) if failure else declared  # type: ignore[arg-type]
-    found, exact = compose(GDP(known), part), GDP(math.hypot(known, bare))
+    rounds, times = int(draw.integers(1, 6)), int(draw.integers(1, 6))
+    found = compose((GDP(known), rounds), (part, times))
+    exact = GDP(math.hypot(known * math.sqrt(rounds), bare * math.sqrt(times)))
+    failure = -math.expm1(times * math.log1p(-failure))
     assert isinstance(found, MixedReleases)
     for delta in (delta_of(draw), delta_of(draw)):
-        left = (delta - failure) / (1 - failure)
+        left = (delta - failure * LEAST) / (1 - failure)
         epsilon = found.epsilon(delta)
         assert epsilon >= (exact.epsilon(left) * LEAST if left > 0 else math.inf)
         if 0 < epsilon < math.inf:

@@ -118,9 +118,13 @@ def test_no_bound_is_above_divergences_alone_or_a_split(
 def test_no_bound_is_below_gaussians_that_have_these_guarantees(
     mu: float, rho: float, delta: float
 ) -> None:
-    """√(2ρ)-GDP is ρ-zCDP."""
-    exact = GDP(math.sqrt(mu**2 + 2 * rho))
-    found = mixed(GDP(mu), ZCDP(rho))
+    """√(2ρ)-GDP is ρ-zCDP; once and several times."""
+    for rounds, times in ((1, 1), (3, 1), (1, 4)):
+        exact = GDP(math.sqrt(mu**2 * rounds + 2 * rho * times))
+        _not_below(mixed((GDP(mu), rounds), (ZCDP(rho), times)), exact, delta)
+
+
+def _not_below(found: MixedReleases, exact: GDP, delta: float) -> None:
     assert exact.epsilon(delta) * (1 - 1e-12) <= found.epsilon(delta)
     assert exact.delta(0.1) * (1 - 1e-12) <= found.delta(0.1)
     assert exact.tradeoff(0.1) * (1 + 1e-12) >= found.tradeoff(0.1)
