@@ -128,6 +128,9 @@ def _not_below(found: MixedReleases, exact: GDP, delta: float) -> None:
     assert exact.epsilon(delta) * (1 - 1e-12) <= found.epsilon(delta)
     assert exact.delta(0.1) * (1 - 1e-12) <= found.delta(0.1)
     assert exact.tradeoff(0.1) * (1 + 1e-12) >= found.tradeoff(0.1)
+    places = [0.0, 0.1, 0.5]
+    for at, delta_ in zip(places, found.deltas(places), strict=True):
+        assert exact.delta(at) * (1 - 1e-12) <= delta_
 
 
 def revealing(failure: float, epsilon: float) -> mpf:
