@@ -91,6 +91,7 @@ def _draw(plan: Plan, delta: float, plot: Path, title: str) -> None:
 
 def record_of(plan: Plan, delta: float) -> dict[str, Any]:
     """The answer for JSON."""
+    from dpcalc.guarantees.mixed import MixedReleases
     from dpcalc.numerals import shown_at_least
     from dpcalc.report.enclosures import enclosure
     from dpcalc.report.records import attack_accuracy
@@ -99,7 +100,9 @@ def record_of(plan: Plan, delta: float) -> dict[str, Any]:
     epsilon = total.epsilon(delta)
     found: dict[str, Any] = {"epsilon": shown_at_least(epsilon), "delta": delta}
     found |= enclosure(total, delta)
-    if "method" not in found and total.notion in _METHODS:
+    if isinstance(total, MixedReleases):
+        found["method"] = total.method(delta)
+    elif "method" not in found and total.notion in _METHODS:
         found["method"] = _METHODS[total.notion]
     found["attack_accuracy"] = attack_accuracy(total, found["epsilon"], delta)
     own = {k: v for k, v in total.parameters().items() if k not in (*found, "releases")}
@@ -151,8 +154,6 @@ _MOST_ROWS = 20
 
 _METHODS = {
     "zcdp": "sum of Rényi divergences, converted at the best order; an upper bound alone",
-    "mixed composition": "Rényi divergences converted, or their profile composed with known losses; "
-    "an upper bound alone",
     "rdp": "sum of Rényi divergences, converted at the best order; an upper bound alone",
 }
 """How totals are found that have no enclosure, by their notion."""

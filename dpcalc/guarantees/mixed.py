@@ -22,15 +22,24 @@ from dpcalc import checks
 from dpcalc.accounting.enclosure import Bracket
 from dpcalc.errors import NumericalFailure
 from dpcalc.guarantees.base import Guarantee
+from dpcalc.guarantees.best_orders import delta_at_best, epsilon_at_best
 from dpcalc.guarantees.gdp import GDP
 from dpcalc.guarantees.groups import group
 from dpcalc.guarantees.renyi import ZCDP
 from dpcalc.guarantees.renyi_profile import renyi_pair
 from dpcalc.guarantees.through_renyi import concentrated, through_renyi
 from dpcalc.guarantees.tradeoff_ends import below_chance, largest
+from dpcalc.numerals import at_most
 
 Parts = tuple[tuple[Guarantee, int], ...]
 Answer = TypeVar("Answer")
+
+CONVERTED = "sum of Rényi divergences, converted at the best order; an upper bound alone"
+COMPOSED = "profile of the Rényi divergences, composed with known losses; an upper bound alone"
+
+_CLEARLY_LESS, _MUCH_LESS = 0.98, 0.1
+"""Of a conversion whose order may not be the best, as divergences at many orders at once are up to
+1.5 % too large: what is less than that share of its ε or δ is less than any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +67,47 @@ class MixedReleases(Guarantee):
 
     def epsilon(self, delta: float) -> float:
         """The smaller of both."""
-        through = self.divergences.epsilon(delta)
-        if through == 0 or checks.delta(delta) == 0:
-            return through
-        return min(through, _unless_failed(lambda: self.summed.epsilon(delta), math.inf))
+        return self.answer(delta)[0]
+
+    def method(self, delta: float) -> str:
+        """Which of both is the smaller ε, in words."""
+        return self.answer(delta)[1]
+
+    def answer(self, delta: float) -> tuple[float, str]:
+        """The smaller ε of both, and how it was found; by divergences if they are equal."""
+        meant = checks.delta(delta)
+        known = at_most(meant)
+        if known == 0:
+            return self.divergences.epsilon(meant), CONVERTED
+        through, sure = epsilon_at_best(self.parts, self.divergences, known)
+        if through == 0:
+            return through, CONVERTED
+        summed = _unless_failed(lambda: self.summed.epsilon(meant), math.inf)
+        if not sure and summed > _CLEARLY_LESS * through:
+            through = min(through, self.divergences.epsilon(meant))
+        return (summed, COMPOSED) if summed < through else (through, CONVERTED)
 
     def delta(self, epsilon: float) -> float:
         """The smaller of both."""
-        through = self.divergences.delta(epsilon)
-        return min(through, _unless_failed(lambda: self.summed.delta(epsilon), 1.0))
+        summed = _unless_failed(lambda: self.summed.delta(epsilon), 1.0)
+        return min(self._delta_by_divergences(epsilon, summed), summed)
 
     def deltas(self, epsilons: Sequence[float]) -> tuple[float, ...]:
         """The smaller of both at each ε."""
-        through = self.divergences.deltas(epsilons)
-        nothing = (1.0,) * len(through)
+        nothing = (1.0,) * len(epsilons)
         summed = _unless_failed(lambda: self.summed.deltas(epsilons), nothing)
-        return tuple(min(both) for both in zip(through, summed, strict=True))
+        both = zip(epsilons, summed, strict=True)
+        return tuple(min(self._delta_by_divergences(e, other), other) for e, other in both)
+
+    def _delta_by_divergences(self, epsilon: float, other: float) -> float:
+        """That of the divergences, not at the best order where another bound is much smaller."""
+        checks.non_negative_or_infinite("epsilon", epsilon)
+        if epsilon == math.inf:
+            return self.divergences.delta(epsilon)
+        found, sure = delta_at_best(self.parts, self.divergences, at_most(epsilon))
+        if sure or other < _MUCH_LESS * found:
+            return found
+        return min(found, self.divergences.delta(epsilon))
 
     def tradeoff(self, false_positive_rate: float) -> float:
         """The larger of both."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from dpcalc import checks
 from dpcalc.errors import InvalidInput, shortened
 from dpcalc.guarantees.base import Guarantee
+from dpcalc.guarantees.one_order import NEXT_TO_ONE, advantage_of, delta_of, epsilon_of
 from dpcalc.guarantees.tradeoff_ends import below_chance, missed_at_least
 from dpcalc.guarantees.two_outcomes import (
     about_concentrated,
@@ -74,12 +75,7 @@ class RenyiGuarantee(Guarantee):
         return min(self._epsilon_at(1 + math.exp(best), delta), self._kullback_epsilon(delta))
 
     def _epsilon_at(self, order: float, delta: float) -> float:
-        beta = self.renyi(order)
-        if not math.isfinite(beta):
-            return math.inf
-        ctx, a = context(), mpf(order)
-        value = mpf(beta) + ctx.log((a - 1) / a) - (ctx.log(mpf(delta)) + ctx.log(a)) / (a - 1)
-        return max(0.0, round_up(value))
+        return epsilon_of(self.renyi(order), order, delta)
 
     def _kullback_epsilon(self, delta: float) -> float:
         """0 if Pinsker's inequality already gives δ(0) <= δ."""
@@ -87,8 +83,7 @@ class RenyiGuarantee(Guarantee):
 
     def _pinsker(self) -> float:
         """δ(0) <= √(KL/2), the divergence bounded by that of an order just above 1."""
-        beta = self.renyi(1 + 1e-6)
-        return round_up(context().sqrt(mpf(beta) / 2)) if math.isfinite(beta) else 1.0
+        return advantage_of(self.renyi(NEXT_TO_ONE))
 
     def delta(self, epsilon: float) -> float:
         """The conversion at the best order found, at most 1."""
@@ -103,13 +98,7 @@ class RenyiGuarantee(Guarantee):
 
         best, _ = minimise(at, *self.searched_orders())
         order = 1 + math.exp(best)
-        beta = self.renyi(order)
-        value = 1.0
-        if math.isfinite(beta):
-            ctx, a = context(), mpf(order)
-            log_delta = (a - 1) * (mpf(beta) - epsilon + ctx.log((a - 1) / a)) - ctx.log(a)
-            value = min(1.0, round_up(ctx.exp(log_delta)))
-        return min(value, self._pinsker())
+        return min(delta_of(self.renyi(order), order, epsilon), self._pinsker())
 
     def tradeoff(self, false_positive_rate: float) -> float:
         """What the worst mechanism with two outcomes misses, see `dpcalc.guarantees.two_outcomes`."""

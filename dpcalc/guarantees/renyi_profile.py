@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.accounting.losses.privacy_profile import loss_from_profile
+from dpcalc.accounting.losses.profile_law import law_in_doubles
 from dpcalc.guarantees.bare_orders import bare_divergences
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.profile import PrivacyProfile
@@ -30,6 +31,7 @@ from dpcalc.guarantees.through_renyi import unless_failed
 from dpcalc.numerics.precise import round_up
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
 Parts = Sequence[tuple[Guarantee, int]]
 
 _COARSE = np.geomspace(1e-6, 1e9, 121)
@@ -49,12 +51,15 @@ def renyi_pair(parts: Parts) -> PrivacyProfile:
     Args:
         parts: the releases, with how often each is used.
     """
-    known = [(epsilon, delta) for epsilon, delta, _ in corners(parts)]
+    epsilons, deltas, _ = _bounds(parts)
 
     def profile(epsilon: float) -> float:
-        return min((delta for place, delta in known if place <= epsilon), default=1.0)
+        return float(deltas[epsilons <= epsilon].min(initial=1.0))
 
-    return PrivacyProfile(profile, "Rényi divergences", (((loss_from_profile(known), 1),),))
+    law = law_in_doubles(epsilons, deltas)
+    if law is None:
+        law = loss_from_profile(zip(epsilons.tolist(), deltas.tolist(), strict=True))
+    return PrivacyProfile(profile, "Rényi divergences", (((law, 1),),))
 
 
 def corners(parts: Parts) -> list[tuple[float, float, float]]:
@@ -62,21 +67,28 @@ def corners(parts: Parts) -> list[tuple[float, float, float]]:
 
     At ε = 0 Pinsker's inequality may show more, with a divergence of any order: ``δ <= √(β/2)``.
     """
+    rows = zip(*(column.tolist() for column in _bounds(parts)), strict=True)
+    return [(epsilon, delta, order) for epsilon, delta, order in rows]
+
+
+def _bounds(parts: Parts) -> tuple[Array, Array, Array]:
+    """The columns of `corners`."""
     regular, survived = unless_failed(parts)
     failure = round_up(1 - survived)
     given = [order - 1 for part, _ in regular if isinstance(part, RDP) for order, _ in part.points]
     s, beta = _searched(regular, given)
     if len(s) == 0:
-        return [(0.0, 1.0, 2.0)]
-    places = np.unique(np.maximum(np.append(_epsilons(s, beta), 0.0), 0.0))
-    deltas, best = _deltas(s, beta, places)
+        return np.zeros(1), np.ones(1), np.full(1, 2.0)
+    epsilons, best = _reached(s, beta)
+    above = (epsilons > 0) & np.append(np.diff(epsilons) > 0, True)
+    places, best = np.append(0.0, epsilons[above]), np.append(_at_zero(s, beta), best[above])
+    deltas = _deltas(s[best], beta[best], places)
     least = int(np.argmin(beta))
     told = math.sqrt(float(beta[least]) / 2) * (1 + 1e-12)
     if told < deltas[0]:
         deltas[0], best[0] = told, least
     bounds = np.minimum((failure + (1 - failure) * deltas) * (1 + 1e-15), 1.0)
-    rows = zip(places, bounds, 1 + s[best], strict=True)
-    return [(float(epsilon), float(delta), float(order)) for epsilon, delta, order in rows]
+    return places, bounds, 1 + s[best]
 
 
 def _searched(parts: Parts, given: Sequence[float]) -> tuple[Array, Array]:
@@ -84,7 +96,7 @@ def _searched(parts: Parts, given: Sequence[float]) -> tuple[Array, Array]:
     s, beta = _known(parts, np.unique([*_COARSE, *given]))
     if len(s) == 0:
         return s, beta
-    best = np.argmin(_at(s, beta), axis=1)
+    _, best = _reached(s, beta)
     first, last = s[max(best.min() - 1, 0)], s[min(best.max() + 1, len(s) - 1)]
     return _known(parts, np.unique([*np.geomspace(first, last, _FINE), *given, *s[best], s[0]]))
 
@@ -104,20 +116,20 @@ def _entropy(s: Array) -> Array:
     return np.asarray(-(s * np.log1p(1 / s) + np.log1p(s)))
 
 
-def _at(s: Array, beta: Array) -> Array:
-    """ε at which every s gives the δ of every place."""
-    return np.asarray(beta + (_entropy(s) - _PLACES[:, None]) / s)
+def _reached(s: Array, beta: Array) -> tuple[Array, Indices]:
+    """The least ε at which some s gives the δ of every place, and which that is."""
+    every = np.multiply.outer(-_PLACES, 1 / s)
+    every += beta + _entropy(s) / s
+    return every.min(axis=1), every.argmin(axis=1)
 
 
-def _epsilons(s: Array, beta: Array) -> Array:
-    return np.asarray(_at(s, beta).min(axis=1))
+def _at_zero(s: Array, beta: Array) -> np.intp:
+    """The s that says most at ε = 0."""
+    return np.argmin(s * beta + _entropy(s))
 
 
-def _deltas(s: Array, beta: Array, places: Array) -> tuple[Array, NDArray[np.intp]]:
-    """The bound at the best s, and which that is."""
-    spent, entropy = s * beta, _entropy(s)
-    allowed = np.multiply.outer(places, s)
+def _deltas(s: Array, beta: Array, places: Array) -> Array:
+    """What every s says of its place."""
+    spent, entropy, allowed = s * beta, _entropy(s), s * places
     logarithms = spent + entropy - allowed + _ROOM * (spent - entropy + allowed)
-    best = logarithms.argmin(axis=1)
-    least = np.minimum(logarithms[np.arange(len(places)), best], 0.0)
-    return np.asarray(np.exp(least) * (1 + 1e-12)), best
+    return np.asarray(np.exp(np.minimum(logarithms, 0.0)) * (1 + 1e-12))

@@ -37,15 +37,24 @@ class ApproximateRDP(Guarantee):
     def epsilon(self, delta: float) -> float:
         """The base's ε at what is left of δ."""
         checks.delta(delta)
+        share = self.share(delta)
+        return math.inf if share is None else self.base.epsilon(share)
+
+    def share(self, delta: float) -> float | None:
+        """What is left of δ for the base, rounded down; None if nothing is."""
         if delta <= self.failure:
-            return math.inf
+            return None
         share = float((mpf(delta) - self.failure) / (1 - mpf(self.failure)))
-        return self.base.epsilon(math.nextafter(share, 0.0))
+        return math.nextafter(share, 0.0)
 
     def delta(self, epsilon: float) -> float:
         """The failure probability plus the base's δ otherwise."""
+        return self.with_failure(self.base.delta(epsilon))
+
+    def with_failure(self, delta: float) -> float:
+        """The δ of a base that may fail."""
         held = 1 - mpf(self.failure)
-        return min(1.0, round_up(self.failure + held * self.base.delta(epsilon)))
+        return min(1.0, round_up(self.failure + held * delta))
 
     def tradeoff(self, false_positive_rate: float) -> float:
         """The base's, shrunk by what the failure reveals."""

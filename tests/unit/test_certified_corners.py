@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,12 +11,16 @@ import pytest
 pytest.importorskip("flint")
 
 from dpcalc import mechanisms
+from dpcalc.certificates.balls import precision
 from dpcalc.certificates.certify import CERTIFIED, certify
 from dpcalc.certificates.checker import check, digest
+from dpcalc.certificates.corners import parted, shown
+from dpcalc.certificates.divergences import profile_of
 from dpcalc.certificates.effort import effort
 from dpcalc.certificates.grammar import Refused
 from dpcalc.guarantees import GDP, RDP, ZCDP, Guarantee, PureDP, compose
 from dpcalc.guarantees.mixed import MixedReleases
+from dpcalc.guarantees.renyi_profile import corners
 
 DELTA = 1e-6
 PLANS: dict[str, tuple[list[tuple[Guarantee, int]], str]] = {
@@ -116,3 +121,83 @@ def test_where_a_line_does_not_decide_a_larger_number_is_certified_and_said() ->
     if found.certificate is not None:
         assert float(found.certificate["upper"]["epsilon"]) >= epsilon
         assert check(found.certificate)
+
+
+@pytest.fixture
+def digits() -> Iterator[None]:
+    """What the checker sets before it looks at evidence."""
+    with precision(256):
+        yield
+
+
+def stated(rho: float, count: int) -> dict[str, Any]:
+    gaussian = {"mechanism": "gaussian", "mu": "1", "count": 1}
+    concentrated = {"mechanism": "zcdp", "rho": str(rho), "count": count}
+    return {"adjacency": "", "delta": "1e-6", "releases": [gaussian, concentrated]}
+
+
+def evidence(points: list[list[str]]) -> dict[str, Any]:
+    return {
+        "method": "corners",
+        "precision": 128,
+        "enclosure": "both",
+        "points": points,
+        "rest": {"method": "order"},
+    }
+
+
+def with_delta(row: list[str], factor: float) -> list[str]:
+    return [row[0], (float.fromhex(row[1]) * factor).hex(), row[2]]
+
+
+@pytest.mark.usefixtures("digits")
+@pytest.mark.parametrize("place", [0, 1, 40, 300, -1])
+@pytest.mark.parametrize("count", [1, 4])
+def test_each_corner_is_shown_and_no_smaller_one(place: int, count: int) -> None:
+    """The first by Pinsker's inequality, the others by the moment of their order."""
+    statement = stated(0.02, count)
+    row = profile_of(statement)[place]
+    shown(statement, "upper", evidence([row]))
+    smaller = with_delta(row, 1 - 1e-9)
+    with pytest.raises(Refused, match="order"):
+        shown(statement, "upper", evidence([smaller]))
+    with pytest.raises(Refused, match="order"):
+        shown(stated(0.02, count + 1), "upper", evidence([row]))
+    if place:
+        nearer = [(float.fromhex(row[0]) * (1 - 1e-9)).hex(), *row[1:]]
+        with pytest.raises(Refused, match="order"):
+            shown(statement, "upper", evidence([nearer]))
+        for factor in (0.9, 1.1):
+            other = (1 + (float.fromhex(row[2]) - 1) * factor).hex()
+            with pytest.raises(Refused, match="order"):
+                shown(statement, "upper", evidence([[*row[:2], other]]))
+
+
+@pytest.mark.usefixtures("digits")
+def test_an_order_of_one_and_a_lower_end_show_nothing() -> None:
+    statement = stated(0.02, 1)
+    row = profile_of(statement)[40]
+    with pytest.raises(Refused, match="order 1"):
+        shown(statement, "upper", evidence([[*row[:2], "1"]]))
+    with pytest.raises(Refused, match="bound from above"):
+        shown(statement, "lower", evidence([row]))
+
+
+@pytest.mark.usefixtures("digits")
+def test_the_profile_stands_for_these_rounds_and_the_others_stay() -> None:
+    statement = stated(0.02, 3)
+    rows = profile_of(statement)[:3]
+    others, rest = shown(statement, "upper", evidence(rows))
+    profile = {"mechanism": "profile", "count": 1, "points": [row[:2] for row in rows]}
+    assert others == {**statement, "releases": [statement["releases"][0], profile]}
+    assert rest == {"method": "order", "precision": 128, "enclosure": "both"}
+    assert parted(statement, bare=True) == [statement["releases"][1]]
+    assert parted(statement, bare=False) == [statement["releases"][0]]
+
+
+def test_corners_go_on_to_where_delta_is_negligible() -> None:
+    """All rounds counted, as far as a millionth of a millionth of δ."""
+    rows = profile_of(stated(0.02, 3))
+    known = [[epsilon, delta] for epsilon, delta, _ in corners([(ZCDP(0.02), 3)])]
+    assert [[float.fromhex(x) for x in row[:2]] for row in rows] == known[: len(rows)]
+    assert float.fromhex(rows[-1][1]) < 1e-18 < float.fromhex(rows[-2][1])

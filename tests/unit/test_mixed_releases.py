@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import pickle
+from pathlib import Path
 
 import pytest
 from mpmath import mp, mpf
 
 from dpcalc import mechanisms
 from dpcalc.accountant import Accountant
+from dpcalc.claims.composition import read_plan
+from dpcalc.cli._composing import record_of
 from dpcalc.errors import NumericalFailure
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP, compose
 from dpcalc.guarantees.composition import Composition
@@ -104,7 +107,7 @@ def test_no_bound_is_above_divergences_alone_or_a_split(
 ) -> None:
     both = mixed(*parts)
     *known, bare = parts
-    assert both.epsilon(delta) <= both.divergences.epsilon(delta)
+    assert both.epsilon(delta) <= both.divergences.epsilon(delta) * (1 + 1e-10)  # other searches
     split = compose(*known).epsilon(delta / 2) + compose(bare).epsilon(delta / 2)
     assert both.epsilon(delta) <= split * (1 + 1e-3)
     assert both.delta(both.epsilon(delta)) <= delta * (1 + 1e-6)
@@ -115,12 +118,19 @@ def test_no_bound_is_above_divergences_alone_or_a_split(
 def test_no_bound_is_below_gaussians_that_have_these_guarantees(
     mu: float, rho: float, delta: float
 ) -> None:
-    """√(2ρ)-GDP is ρ-zCDP."""
-    exact = GDP(math.sqrt(mu**2 + 2 * rho))
-    found = mixed(GDP(mu), ZCDP(rho))
+    """√(2ρ)-GDP is ρ-zCDP; once and several times."""
+    for rounds, times in ((1, 1), (3, 1), (1, 4)):
+        exact = GDP(math.sqrt(mu**2 * rounds + 2 * rho * times))
+        _not_below(mixed((GDP(mu), rounds), (ZCDP(rho), times)), exact, delta)
+
+
+def _not_below(found: MixedReleases, exact: GDP, delta: float) -> None:
     assert exact.epsilon(delta) * (1 - 1e-12) <= found.epsilon(delta)
     assert exact.delta(0.1) * (1 - 1e-12) <= found.delta(0.1)
     assert exact.tradeoff(0.1) * (1 + 1e-12) >= found.tradeoff(0.1)
+    places = [0.0, 0.1, 0.5]
+    for at, delta_ in zip(places, found.deltas(places), strict=True):
+        assert exact.delta(at) * (1 - 1e-12) <= delta_
 
 
 def revealing(failure: float, epsilon: float) -> mpf:
@@ -162,26 +172,65 @@ def test_parts_are_opened_whatever_was_composed_first() -> None:
     assert first.epsilon(DELTA) == pytest.approx(other.epsilon(DELTA), rel=1e-6)
 
 
+def test_an_answer_says_which_of_both_bounds_it_is(tmp_path: Path) -> None:
+    """The profile next to a pair; and the sum of divergences where Pinsker's inequality says 0."""
+    for releases, words, delta in (
+        ("gdp = 1\n[[release]]\nzcdp = 0.01", "profile of the Rényi divergences, composed", 1e-6),
+        ("gdp = 1e-3\n[[release]]\nzcdp = 1e-6", "sum of Rényi divergences, converted", 0.1),
+    ):
+        file = tmp_path / "plan.toml"
+        file.write_text(f"[[release]]\n{releases}\n", encoding="utf-8")
+        certified = record_of(read_plan(file, [], None), delta)["certified"]
+        assert certified["method"].startswith(words)
+        assert certified["method"].endswith("; an upper bound alone")
+
+
 def test_it_travels() -> None:
     found = compose((BATCH, 20), ZCDP(1e-4))
     assert pickle.loads(pickle.dumps(found)) == found  # noqa: S301 - our own
 
 
-def test_where_losses_cannot_be_summed_divergences_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = mixed(GDP(0.25), ZCDP(0.03125))
+NORM = mechanisms.exponential_norm(2.0, 2, "add-remove")
+"""Of which divergences at many orders at once are coarser than one by one."""
+
+
+@pytest.mark.parametrize(
+    ("parts", "epsilon"), [((GDP(0.25), ZCDP(0.03125)), 0.5), (((NORM, 3), ZCDP(5.0)), 12.0)]
+)
+@pytest.mark.parametrize("delta", [1e-6, 0.01])
+def test_where_losses_cannot_be_summed_divergences_answer(
+    parts: tuple[Guarantee | tuple[Guarantee, int], ...],
+    epsilon: float,
+    delta: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = mixed(*parts)
 
     def failing(*_: object) -> float:
         raise NumericalFailure("beyond what is summed")
 
     for name in ("bracket", "delta_bracket", "deltas", "tradeoffs", "tradeoff_brackets"):
         monkeypatch.setattr(Composition, name, failing)
-    assert found.epsilon(1e-6) == found.divergences.epsilon(1e-6)
-    assert found.delta(0.5) == found.divergences.delta(0.5)
-    assert found.deltas([0.5]) == found.divergences.deltas([0.5])
+    alike = {"rel": 1e-10, "abs": 0.0}  # other searches
+    assert found.epsilon(delta) == pytest.approx(found.divergences.epsilon(delta), **alike)
+    assert found.delta(epsilon) == pytest.approx(found.divergences.delta(epsilon), **alike)
+    deltas = found.divergences.deltas([epsilon])
+    assert found.deltas([epsilon]) == pytest.approx(deltas, **alike)
     assert found.tradeoff(0.25) == found.divergences.tradeoff(0.25)
     [bracket] = found.tradeoff_brackets([0.25])
     assert bracket.lower == found.tradeoff(0.25)
     assert bracket.upper == 0.75
+
+
+def test_without_a_delta_and_beyond_all_epsilon() -> None:
+    for parts in PLANS:
+        found = mixed(*parts)
+        assert found.epsilon(0.0) == math.inf
+        assert "converted" in found.method(0.0)
+        assert found.delta(math.inf) == 0.0
+    failing = mixed(GDP(0.2), ApproximateRDP(ZCDP(1e-3), 1e-3))
+    assert failing.epsilon(1e-3) == failing.epsilon(1e-4) == math.inf
+    assert failing.epsilon(math.nextafter(1e-3, 1)) < math.inf
 
 
 def test_what_reveals_everything_is_no_mixture() -> None:
@@ -194,6 +243,14 @@ def test_what_reveals_everything_is_no_mixture() -> None:
 def test_without_a_finite_divergence_nothing_is_known_of_a_corner() -> None:
     nothing = RDP(lambda order: math.inf if order != 2 + 1e-9 else 0.1)
     assert corners([(nothing, 1)]) == [(0.0, 1.0, 2.0)]
+
+
+@pytest.mark.parametrize("rho", [5e-324, 1e-60, 1e3, 1e100, 1e300, 1.7e308])
+def test_divergences_next_to_nothing_and_beyond_all_use(rho: float) -> None:
+    found = mixed(GDP(1.0), ZCDP(rho))
+    least = max(GDP(1.0).epsilon(1e-6), rho if rho > 1 else 0.0)
+    assert least <= found.epsilon(1e-6) <= found.divergences.epsilon(1e-6) * (1 + 1e-10)
+    assert GDP(1.0).delta(1.0) <= found.delta(1.0) <= found.divergences.delta(1.0) * (1 + 1e-10)
 
 
 def test_concentrated_and_gaussian_releases_are_concentrated_together() -> None:

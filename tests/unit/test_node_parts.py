@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -211,3 +212,24 @@ def test_many_different_rounds_are_bounded_node_by_node() -> None:
         size *= np.exp(law.log_ratio(step, first, last + 1, 1)[0].real)
     assert found >= size.sum()
     assert found < 400 * size.sum() + 1.0
+
+
+class Sampled:
+    """A part whose moduli are bounded by a tenth, at a price, and at first not at all."""
+
+    refinements = 3
+
+    def __init__(self, variance: float) -> None:
+        self.variance, self.asked = variance, 0
+
+    def log_modulus_bound(self, edges: np.ndarray, level: int) -> np.ndarray:
+        self.asked += level > 0
+        return np.full(len(edges) - 1, -2.3 * (level > 0))
+
+
+def test_a_modulus_used_once_is_not_sampled_where_one_used_often_is_enough() -> None:
+    """However much the single round varies."""
+    once, often = Sampled(1.0), Sampled(1e-3)
+    parts: Any = [(once, 1), (often, 90)]
+    assert OmittedNodes(parts, 1.0, 0.1, 0.01, 10).bound(1000) < 1e-30
+    assert (once.asked, often.asked) == (0, 1)

@@ -106,8 +106,10 @@ class OmittedNodes:
         sufficient = _SUFFICIENT_LOG
         if self.negligible > NEGLIGIBLE_SUM:
             sufficient = math.log(self.negligible * _SUFFICIENT_SHARE)
+        # A modulus that is used many times is a power of itself, and sooner next to nothing.
+        many_first = sorted(enumerate(ranked), key=lambda item: item[1][1] == 1)
         for level in range(1, refinements):
-            for k, (part, n) in enumerate(ranked):
+            for k, (part, n) in many_first:
                 if total.max() < sufficient:
                     break
                 if level < part.refinements:
