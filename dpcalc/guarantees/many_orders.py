@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,10 +12,23 @@ from dpcalc.accounting.losses.many_moments import moments_of_round
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonRemove
 from dpcalc.guarantees.bare_orders import at_most_loss, bare_divergences
 from dpcalc.guarantees.base import Guarantee
-from dpcalc.guarantees.dominated import DominatedMechanism
 from dpcalc.numerics.arithmetic import own_arithmetic
 
+if TYPE_CHECKING:
+    from dpcalc.guarantees.base import Directions
+
 Array = NDArray[np.float64]
+
+
+@runtime_checkable
+class _Mechanism(Protocol):
+    """A mechanism that is dominated by known losses, as `dpcalc.guarantees.dominated` has them."""
+
+    @property
+    def directions(self) -> Directions: ...
+
+    @property
+    def largest(self) -> float: ...
 
 
 @own_arithmetic
@@ -23,7 +38,7 @@ def divergences(guarantee: Guarantee, orders: Array) -> Array:
     Rounding: in doubles, enlarged by more than they may be off, for mechanisms and for bare
     guarantees; of others as `Guarantee.renyi`.
     """
-    if isinstance(guarantee, DominatedMechanism):
+    if isinstance(guarantee, _Mechanism):
         with np.errstate(over="ignore"):
             found = _of_mechanism(guarantee, orders)
             if found is not None:
@@ -31,7 +46,7 @@ def divergences(guarantee: Guarantee, orders: Array) -> Array:
     return bare_divergences(guarantee, orders)
 
 
-def _of_mechanism(guarantee: DominatedMechanism, orders: Array) -> Array | None:
+def _of_mechanism(guarantee: _Mechanism, orders: Array) -> Array | None:
     """The larger of the log-moments of its directions; None where a loss has no formula here.
 
     What bounds a record that is removed bounds one that is added, which is left out.
