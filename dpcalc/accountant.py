@@ -29,7 +29,7 @@ from dpcalc.guarantees import Guarantee, compose
 from dpcalc.markup import html_table
 from dpcalc.numerals import Written, plain, ratio, spelt
 from dpcalc.sealed import opened, sealed
-from dpcalc.wording import at_most
+from dpcalc.wording import at_most, spelt_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,7 +113,7 @@ class Accountant:
         budget = "none" if self.epsilon == math.inf else f"ε = {spelt(self.epsilon)}"
         return [
             ("budget", f"{budget}, δ = {spelt(self.delta)}"),
-            ("rounds", f"{self.rounds:,} of {_counted(len(self.releases), 'kind')}"),
+            ("rounds", f"{spelt_count(self.rounds)} of {_counted(len(self.releases), 'kind')}"),
             ("ε spent", at_most(self.epsilon_spent())),
             ("neighbours", self.adjacency or "as the numbers given"),
         ]

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import math
+from decimal import Context
 
 from dpcalc.numerals import spelt, unpadded
+
+_SIX_DIGITS = Context(prec=6)
+_LARGE = 10**16
+"""Whole numbers from here on are rounded."""
 
 
 def at_least(value: float, digits: int = 4) -> str:
@@ -34,3 +39,11 @@ def confidence(alpha: float) -> str:
 def runs_text(runs: int) -> str:
     """A number of runs in words: 1 run, 2 runs, 2,000 runs."""
     return f"{runs:,} {'run' if runs == 1 else 'runs'}"
+
+
+def spelt_count(count: int) -> str:
+    """A whole number as people write it: 1,000,000; from 10¹⁶ on to six digits, 1e300."""
+    if count < _LARGE:
+        return f"{count:,}"
+    few = _SIX_DIGITS.create_decimal(count).normalize(_SIX_DIGITS)
+    return f"{few:e}".replace("e+", "e")

@@ -11,6 +11,7 @@ from dpcalc.claims.relations import Relation
 from dpcalc.guarantees import Guarantee
 from dpcalc.markup import html_table
 from dpcalc.numerals import spelt
+from dpcalc.wording import spelt_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +57,7 @@ class Solution:
     def __str__(self) -> str:
         """The field, its value and what they are for."""
         unit = self.relation.sentence(option="adjacency='{}'")
-        rounds = "one round" if self.rounds == 1 else f"{self.rounds:,} rounds"
+        rounds = "one round" if self.rounds == 1 else f"{spelt_count(self.rounds)} rounds"
         note = f"; {self.note}" if self.note else ""
         return f"{self.field} = {self._said()} over {rounds}; {unit}{note}"
 
@@ -75,7 +76,7 @@ class Solution:
         relation = self.relation.name or "as the numbers given"
         solved = (f"solved for: {self.field.replace('_', ' ')}", self._said())
         return html_table(
-            [solved, *fields, ("rounds", f"{self.rounds:,}"), ("neighbours", relation)]
+            [solved, *fields, ("rounds", spelt_count(self.rounds)), ("neighbours", relation)]
         )
 
     def plot(self) -> Axes:

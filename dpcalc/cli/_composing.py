@@ -81,10 +81,10 @@ def _check_outputs(
 
 def _draw(plan: Plan, delta: float, plot: Path, title: str) -> None:
     from dpcalc.report.profile import draw_profile
+    from dpcalc.wording import spelt_count
 
-    names = textwrap.shorten(
-        ", ".join(f"{release.count:,} × {release.name}" for release in plan.releases[:20]), 300
-    )
+    each = (f"{spelt_count(release.count)} × {release.name}" for release in plan.releases[:20])
+    names = textwrap.shorten(", ".join(each), 300)
     setting = f"{names}; {plan.relation.sentence()}; dpcalc {dpcalc.__version__}."
     draw_profile(plan.total(), plot, delta=delta, budget=plan.epsilon, title=title, setting=setting)
 
@@ -125,10 +125,11 @@ def show(plan: Plan, record: dict[str, Any]) -> None:
     from dpcalc.report.remarks import remarks
     from dpcalc.report.setting import risk_line
     from dpcalc.report.text import console, escaped, plain_table, upper
+    from dpcalc.wording import spelt_count
 
     out, found = console(), record["certified"]
     rows = [
-        (escaped(r.name), f"{r.count:,}", upper(r.guarantee.epsilon(found["delta"])))
+        (escaped(r.name), spelt_count(r.count), upper(r.guarantee.epsilon(found["delta"])))
         for r in plan.releases[:_MOST_ROWS]
     ]
     delta = upper(found["delta"])

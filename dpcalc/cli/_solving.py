@@ -11,6 +11,7 @@ from dpcalc.cli._json import print_json
 from dpcalc.cli._meant import meant_theorem
 from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.numerals import spelt
+from dpcalc.wording import spelt_count
 
 if TYPE_CHECKING:
     from dpcalc.claims.solution import Solution
@@ -126,7 +127,7 @@ def _print(found: Solution, record: dict[str, Any]) -> None:
     end = f"; the search ends here, and a {'smaller' if smaller else 'larger'} one may meet it too"
     out.print(
         f"{'' if found.at_limit else best + ' that is '}certified to meet ε = "
-        f"{spelt(budget['epsilon'])} at δ = {spelt(budget['delta'])} over {found.rounds:,} "
+        f"{spelt(budget['epsilon'])} at δ = {spelt(budget['delta'])} over {spelt_count(found.rounds)} "
         f"round{'s' if found.rounds != 1 else ''}; it spends ε = {upper(spent['epsilon'], 8)}"
         + (end if found.at_limit else "")
     )

@@ -14,6 +14,7 @@ from dpcalc.report.enclosures import enclosure_line
 from dpcalc.report.reviewing import neighbours, repeat, shown_values
 from dpcalc.report.setting import risk_line
 from dpcalc.report.text import upper
+from dpcalc.wording import spelt_count
 
 if TYPE_CHECKING:
     from dpcalc.claims.composition import Plan, Release
@@ -66,7 +67,7 @@ def releases_table(plan: Plan, delta: float) -> Table:
     """Every release with its count and what one of it costs; equal rows once, the first of many."""
     counted = plan.counted()
     rows = tuple(
-        (release.name, f"{count:,}", upper(release.guarantee.epsilon(delta)), _said(release))
+        (release.name, spelt_count(count), upper(release.guarantee.epsilon(delta)), _said(release))
         for release, count in counted[:_MOST_ROWS]
     )
     more = f"; {len(counted) - _MOST_ROWS} more" if len(counted) > _MOST_ROWS else ""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpcalc.numerals import spelt
+from dpcalc.wording import spelt_count
 
 
 def remarks(fields: Mapping[str, Any], rounds: int, delta: float) -> list[str]:
@@ -23,8 +24,9 @@ def remarks(fields: Mapping[str, Any], rounds: int, delta: float) -> list[str]:
     if sample is not None:
         passes = f"{rounds * sample / population:.3g}"
         found.append(
-            f"{rounds:,} round{'s' if rounds != 1 else ''} of {sample:,.12g} out of {population:,.12g} "
-            f"records: {spelt(float(passes), 3)} pass{'es' if passes != '1' else ''} over them"
+            f"{spelt_count(rounds)} round{'s' if rounds != 1 else ''} of {sample:,.12g} out of "
+            f"{population:,.12g} records: {spelt(float(passes), 3)} "
+            f"pass{'es' if passes != '1' else ''} over them"
         )
     if delta * population > 1:
         found.append(

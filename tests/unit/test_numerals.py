@@ -38,6 +38,7 @@ from dpcalc.numerics.precise import mpf as precise
 from dpcalc.numerics.rounding import extended
 from dpcalc.theorems.catalogue import privacy_result
 from dpcalc.theorems.schedule import Schedule
+from dpcalc.wording import spelt_count
 
 DIGITS = st.integers(-(10**25), 10**25)
 
@@ -98,6 +99,13 @@ def test_other_numbers_are_refused_with_their_neighbours() -> None:
     for text in ("x", "", "1/0", "inf"):
         with pytest.raises(InvalidInput, match="whole number such as"):
             whole("rounds", text)
+
+
+def test_counts_are_spelt_whole_as_long_as_they_are_read() -> None:
+    counts = 1, 1_000_000, 10**16 - 1, 10**16, 12_345_678_901_234_567_890, 10**300, 10**4000
+    assert [spelt_count(count) for count in counts] == [
+        "1", "1,000,000", "9,999,999,999,999,999", "1e16", "1.23457e19", "1e300", "1e4000",
+    ]  # fmt: skip
 
 
 def test_one_spelling() -> None:
