@@ -73,8 +73,8 @@ def corners(parts: Parts) -> list[tuple[float, float, float]]:
 
 def _bounds(parts: Parts) -> tuple[Array, Array, Array]:
     """The columns of `corners`."""
-    regular, survived = unless_failed(parts)
-    failure = round_up(1 - survived)
+    regular, failed = unless_failed(parts)
+    failure = round_up(failed)
     given = [order - 1 for part, _ in regular if isinstance(part, RDP) for order, _ in part.points]
     s, beta = _searched(regular, given)
     if len(s) == 0:
