@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import warnings
 from pathlib import Path
 
 import pytest
@@ -262,3 +263,12 @@ def test_groups_are_those_of_the_divergences() -> None:
     assert group(compose(ZCDP(0.1), GDP(1.0)), 3) == group(compose(ZCDP(0.1), ZCDP(0.5)), 3)
     sampled = mechanisms.poisson_subsampled_gaussian(1.0, 0.01, "add-remove")
     assert isinstance(group(compose((sampled, 100), ZCDP(0.1)), 3), GroupProfile)
+
+
+def test_losses_whose_moments_are_no_doubles_are_summed_without_a_warning() -> None:
+    """Next to no noise on either side: the likely losses are some 10¹¹."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = mixed(GDP(535_000.0), ZCDP(2e10)).delta(1.6312e11)
+    exact = GDP(math.nextafter(math.hypot(535_000.0, 2e5), 0)).delta(1.6312e11)
+    assert exact <= found < 1
