@@ -7,7 +7,7 @@ import math
 import pytest
 from mpmath import mp, mpf
 
-from dpcalc.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP, compose
+from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP, compose
 from dpcalc.guarantees.renyi_profile import renyi_pair
 from dpcalc.guarantees.through_renyi import ApproximateRDP
 from dpcalc.numerics.precise import any_of, round_up
@@ -57,3 +57,10 @@ def test_the_plain_sum_of_approximate_guarantees_fails_as_often(failure: float) 
     assert compose((part, 3)).epsilon(1.5 * failure) == math.inf
     assert compose((part, 3), PureDP(0.3)).epsilon(2.9 * failure) == math.inf
     assert compose((part, 3)).epsilon(3 * failure * (1 + 1e-12)) == 3.0
+
+
+def test_the_least_divergence_shows_more_than_nothing() -> None:
+    """Half of it is no double."""
+    profile = renyi_pair([(RDP.from_points({2: 5e-324}), 1)])
+    with mp.workdps(30):
+        assert mp.sqrt(mpf(5e-324) / 2) <= mpf(profile.delta(0.0)) < mpf("1.6e-162")
