@@ -24,8 +24,9 @@ Parts = Sequence[tuple[Guarantee, int]]
 
 _ORDERS = 1 + np.geomspace(1e-9, 1e12, 170)
 _FINER = 33
-_LEVELS = 5
-"""Neighbours are then 1e-6 of their α - 1 apart, and a bound is right to 1e-11 of itself."""
+_LEVELS, _FLAT = 9, 1e-11
+"""Searches end where neighbours are this share of a bound above it, which a smooth minimum is after
+five levels; where two curves cross neighbours have to be much nearer each other."""
 
 _AGREED = 1e-9
 """Of a bound, what doubles at many orders and the divergence of one order may differ by."""
@@ -91,12 +92,13 @@ def best_order(parts: Parts, cost: Callable[[Array, Array], Array]) -> tuple[flo
     given = [order for part, _ in parts if isinstance(part, RDP) for order, _ in part.points]
     orders = np.unique([*_ORDERS, *given])
     beta = sum((n * _everywhere(part, tuple(given)) for part, n in parts), np.zeros(len(orders)))
-    for level in range(_LEVELS):
+    for _ in range(_LEVELS):
         with np.errstate(over="ignore", invalid="ignore"):
             costs = np.nan_to_num(cost(orders - 1, beta), nan=np.inf, posinf=np.inf)
         best = int(costs.argmin())
         found = float(orders[best]), float(costs[best])
-        if level == _LEVELS - 1 or costs[best] == np.inf:
+        around = costs[max(best - 1, 0) : best + 2]
+        if costs[best] == np.inf or float(around.max()) - found[1] <= _FLAT * abs(found[1]):
             break
         low, high = orders[max(best - 1, 0)] - 1, orders[min(best + 1, len(orders) - 1)] - 1
         orders = np.unique(np.append(1 + np.geomspace(low, high, _FINER), found[0]))

@@ -47,7 +47,7 @@ from dpcalc.guarantees.worst import WorstOf
 from dpcalc.numerals import at_most
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.numerics.kept import kept_within
-from dpcalc.numerics.precise import mpf, round_up
+from dpcalc.numerics.precise import any_of, mpf, round_up
 
 if TYPE_CHECKING:
     from dpcalc.accounting.losses.density_pair import PrivacyLoss
@@ -230,7 +230,7 @@ class Composition(Guarantee):
 
     def _plain_sum(self) -> ApproxDP | None:
         """Largest losses and failure probabilities added up, where all parts say both."""
-        total, survived = mpf(0), mpf(1)
+        total = mpf(0)
         failing: list[tuple[float, int]] = []
         for part, n in self.parts:
             largest = part.bound if isinstance(part, ApproxDP) else part.epsilon(0.0)
@@ -239,9 +239,8 @@ class Composition(Guarantee):
             total += mpf(largest) * n
             if isinstance(part, ApproxDP) and part.failure > 0:
                 failing.append((part.failure, n))
-                survived *= (1 - mpf(part.failure)) ** n
         alone = [failure for failure, n in failing if len(failing) == n == 1]
-        return ApproxDP(round_up(total), *(alone or [round_up(1 - survived)]))
+        return ApproxDP(round_up(total), *(alone or [round_up(any_of(failing))]))
 
 
 @kept_within(2**26)

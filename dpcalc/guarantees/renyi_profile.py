@@ -73,8 +73,8 @@ def corners(parts: Parts) -> list[tuple[float, float, float]]:
 
 def _bounds(parts: Parts) -> tuple[Array, Array, Array]:
     """The columns of `corners`."""
-    regular, survived = unless_failed(parts)
-    failure = round_up(1 - survived)
+    regular, failed = unless_failed(parts)
+    failure = round_up(failed)
     given = [order - 1 for part, _ in regular if isinstance(part, RDP) for order, _ in part.points]
     s, beta = _searched(regular, given)
     if len(s) == 0:
@@ -84,7 +84,7 @@ def _bounds(parts: Parts) -> tuple[Array, Array, Array]:
     places, best = np.append(0.0, epsilons[above]), np.append(_at_zero(s, beta), best[above])
     deltas = _deltas(s[best], beta[best], places)
     least = int(np.argmin(beta))
-    told = math.sqrt(float(beta[least]) / 2) * (1 + 1e-12)
+    told = math.sqrt(float(beta[least])) * math.sqrt(0.5) * (1 + 1e-12)
     if told < deltas[0]:
         deltas[0], best[0] = told, least
     bounds = np.minimum((failure + (1 - failure) * deltas) * (1 + 1e-15), 1.0)

@@ -18,7 +18,7 @@ from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.gdp import GDP
 from dpcalc.guarantees.pure import ApproxDP, PureDP
 from dpcalc.guarantees.renyi import RDP, ZCDP, RenyiGuarantee
-from dpcalc.numerics.precise import Real, mpf, round_down, round_up
+from dpcalc.numerics.precise import Real, any_of, mpf, round_down, round_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +110,8 @@ def concentrated(parts: Sequence[tuple[ZCDP | GDP, int]]) -> ZCDP:
 
 def through_renyi(parts: Sequence[tuple[Guarantee, int]]) -> Guarantee:
     """The sum of the releases' divergences, except with the probability that one of them fails."""
-    regular, survived = unless_failed(parts)
-    if survived <= 0:
+    regular, failed = unless_failed(parts)
+    if failed >= 1:
         return GDP(math.inf)  # one release tells everything, and no other mends that
     for part, _ in regular:
         if not math.isfinite(part.renyi(2.0)) and not math.isfinite(part.renyi(1.001)):
@@ -125,28 +125,28 @@ def through_renyi(parts: Sequence[tuple[Guarantee, int]]) -> Guarantee:
         return math.fsum(part.renyi(order) * n for part, n in frozen) * (1 + 1e-15)
 
     total = RDP(curve, f"sum over {sum(n for _, n in frozen)} releases")
-    failure = round_up(1 - survived)
+    failure = round_up(failed)
     return ApproximateRDP(total, failure) if failure > 0 else total
 
 
 def unless_failed(
     parts: Sequence[tuple[Guarantee, int]],
 ) -> tuple[list[tuple[Guarantee, int]], Real]:
-    """The releases given that none of them fails, and the probability of that."""
-    survived = mpf(1)
+    """The releases given that none of them fails, and the probability that one does."""
+    failures: list[tuple[float, int]] = []
     regular: list[tuple[Guarantee, int]] = []
     for part, n in parts:
         if isinstance(part, ApproxDP):
-            survived *= (1 - mpf(part.failure)) ** n
+            failures.append((part.failure, n))
             regular.append((PureDP(part.bound), n))
         elif isinstance(part, ApproximateRDP):
-            survived *= (1 - mpf(part.failure)) ** n
+            failures.append((part.failure, n))
             regular.append((part.base, n))
         elif (revealed := _failure(part)) >= 1:
-            return [], mpf(0)
+            return [], mpf(1)
         elif revealed > 0:
-            survived *= (1 - mpf(revealed)) ** n
+            failures.append((revealed, n))
             regular.append((_FiniteLossRDP(part), n))
         else:
             regular.append((part, n))
-    return regular, survived
+    return regular, any_of(failures)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -18,6 +19,9 @@ from dpcalc.numerals import Written, plain
 
 DIGITS = 60
 """Decimal digits carried by `context`."""
+
+_SMALLEST_DIGITS = 330
+"""Digits by which the smallest double is below one, and more."""
 
 _FAR = 1e6
 """From here on the normal tail is taken from its asymptotic series, good to 1e11 digits there."""
@@ -103,6 +107,19 @@ def _round(value: Real, towards: float) -> float:
     exact = mpf(nearest)
     wrong_side = exact < value if towards > 0 else exact > value
     return math.nextafter(nearest, towards) if wrong_side else nearest
+
+
+def any_of(events: Iterable[tuple[Any, int]]) -> Real:
+    """The probability that some of independent events happens, right to sixty digits however small.
+
+    Args:
+        events: the probability of each, with how many there are of it.
+    """
+    with context().workdps(DIGITS + _SMALLEST_DIGITS):
+        none = mpf(1)
+        for probability, count in events:
+            none *= (1 - mpf(probability)) ** count
+        return 1 - none
 
 
 def normal_cdf(x: Real) -> Real:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import warnings
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,12 @@ from dpcalc.claims.composition import read_plan
 from dpcalc.cli._composing import record_of
 from dpcalc.errors import NumericalFailure
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP, compose
+from dpcalc.guarantees.best_orders import delta_at_best, epsilon_at_best
 from dpcalc.guarantees.composition import Composition
 from dpcalc.guarantees.conversion import to_zcdp
 from dpcalc.guarantees.groups import GroupProfile, group
 from dpcalc.guarantees.mixed import MixedReleases
+from dpcalc.guarantees.one_order import epsilon_of
 from dpcalc.guarantees.renyi_profile import corners
 from dpcalc.guarantees.through_renyi import ApproximateRDP
 from dpcalc.odometer import Odometer
@@ -262,3 +265,24 @@ def test_groups_are_those_of_the_divergences() -> None:
     assert group(compose(ZCDP(0.1), GDP(1.0)), 3) == group(compose(ZCDP(0.1), ZCDP(0.5)), 3)
     sampled = mechanisms.poisson_subsampled_gaussian(1.0, 0.01, "add-remove")
     assert isinstance(group(compose((sampled, 100), ZCDP(0.1)), 3), GroupProfile)
+
+
+def test_losses_whose_moments_are_no_doubles_are_summed_without_a_warning() -> None:
+    """Next to no noise on either side: the likely losses are some 10¹¹."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = mixed(GDP(535_000.0), ZCDP(2e10)).delta(1.6312e11)
+    exact = GDP(math.nextafter(math.hypot(535_000.0, 2e5), 0)).delta(1.6312e11)
+    assert exact <= found < 1
+
+
+@pytest.mark.parametrize("delta", [1e-4, 1e-6, 1e-9])
+def test_the_best_order_is_found_where_two_curves_cross(delta: float) -> None:
+    curve = RDP(lambda order: max(0.01 * order, 0.5 * order - 4.9))
+    parts = mixed(PureDP(0.001), curve)
+    found, sure = epsilon_at_best(parts.parts, parts.divergences, delta)
+    assert sure
+    crossing = epsilon_of(parts.divergences.renyi(10.0), 10.0, delta)
+    assert found <= crossing * (1 + 1e-10)
+    least, _ = delta_at_best(parts.parts, parts.divergences, crossing)
+    assert least <= delta * (1 + 1e-9)

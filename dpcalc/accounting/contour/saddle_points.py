@@ -79,9 +79,9 @@ class SaddlePoints:
 
     def __init__(self, rounds: Rounds, about: Rounds | None = None) -> None:
         probe = np.array([1e-6])
-        _, mean, variance = summed_cumulants(rounds, probe)[:, 0]
         # A nearly constant S has no spread to go by; a hundredth of its mean serves.
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
+            _, mean, variance = summed_cumulants(rounds, probe)[:, 0]
             unit = 1.0 / math.sqrt(max(variance + (mean / 100) ** 2, 1e-280))
         c = orders_around(unit)
         self._infinite = infinite_mass(rounds)
