@@ -114,7 +114,8 @@ def through_renyi(parts: Sequence[tuple[Guarantee, int]]) -> Guarantee:
     if failed >= 1:
         return GDP(math.inf)  # one release tells everything, and no other mends that
     for part, _ in regular:
-        if not math.isfinite(part.renyi(2.0)) and not math.isfinite(part.renyi(1.001)):
+        known = bool(isinstance(part, RDP) and part.points) or math.isfinite(part.renyi(2.0))
+        if not known and not math.isfinite(part.renyi(1.001)):
             raise InvalidInput(
                 f"a guarantee with a known loss or Rényi divergence is needed; got {part.notion}; "
                 "convert it to (ε, δ) at a fixed δ first"

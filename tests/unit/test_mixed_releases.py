@@ -286,3 +286,10 @@ def test_the_best_order_is_found_where_two_curves_cross(delta: float) -> None:
     assert found <= crossing * (1 + 1e-10)
     least, _ = delta_at_best(parts.parts, parts.divergences, crossing)
     assert least <= delta * (1 + 1e-9)
+
+
+def test_divergences_that_are_known_next_to_one_alone_are_composed() -> None:
+    """Bounds at orders 1.001 and 2 are not needed."""
+    near_one = RDP.from_points({1.0005: 0.001})
+    found = mixed(GDP(1.0), near_one).delta(3.0)
+    assert GDP(1.0).delta(3.0) <= found <= GDP(1.0).delta(3.0) + near_one.delta(0.0)
