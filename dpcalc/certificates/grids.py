@@ -267,5 +267,5 @@ def _reach(rounds: Rounds, widths: list[float], log_tail: float) -> float:
         )
         return (math.fsum(logs) - log_tail) / order
 
-    largest = min(300 / max(widths), 1e6)
+    largest = min(300 / max(widths), _WIDEST)
     return min(quantile(largest * 0.8**k) for k in range(60))

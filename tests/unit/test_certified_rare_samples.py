@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -12,17 +13,20 @@ import numpy as np
 import pytest
 from flint import acb, arb
 
+from dpcalc.accounting.composition import worst_delta
 from dpcalc.certificates.balls import precision
 from dpcalc.certificates.batches import without_replacement
 from dpcalc.certificates.cells import on_an_edge
 from dpcalc.certificates.certify import CERTIFIED, Certified, certify
 from dpcalc.certificates.checker import check, enclosure
 from dpcalc.certificates.grammar import Refused
+from dpcalc.certificates.grids import lattices
 from dpcalc.certificates.laws import Law, Sector
+from dpcalc.certificates.mechanisms import rounds_of
 from dpcalc.certificates.sampled import sampled
 from dpcalc.certificates.ways import by_pairs
 from dpcalc.guarantees import Guarantee
-from dpcalc.guarantees.composition import Composition
+from dpcalc.guarantees.composition import Composition, compose
 from dpcalc.guarantees.mechanisms import gaussian_without_replacement, poisson_subsampled_gaussian
 from tests.unit.certificate_files import with_changes
 
@@ -278,3 +282,16 @@ def test_a_hyperbola_goes_first_where_a_line_would_need_too_many_nodes(
     releases = [{**mechanism, "count": 20}]
     statement = {"adjacency": "add-remove", "releases": releases, "delta": "1e-6"}
     assert next(by_pairs(statement, "upper", "0.0002", "remove"))["method"] == first
+
+
+def test_losses_far_below_one_have_a_lattice() -> None:
+    """Of a record that is added to rare samples; it takes large orders to bound their sum."""
+    sampled_release = {"mechanism": "poisson-subsampled-gaussian", "noise_multiplier": "2.12"}
+    releases = [{**sampled_release, "rate": "1.18e-8", "count": 288}]
+    statement = {"adjacency": "add-remove", "releases": releases, "delta": "2.98e-9"}
+    coarse = next(lattices(statement, Fraction("2.98e-9"), reverse=True))
+    with precision(coarse["precision"]):
+        rounds = rounds_of(releases, "add-remove", True)
+        bound = float(enclosure(rounds, arb("1.53858e-7"), {**coarse, "enclosure": None}))
+    added = compose((poisson_subsampled_gaussian(2.12, 1.18e-8, "add-remove"), 288))
+    assert worst_delta([added.losses()[-1]], 1.53858e-7).lower <= bound < 2.98e-9
