@@ -19,6 +19,9 @@ from dpcalc.certificates.verdicts import NotCertified
 _MOST_NODES, _MOST_CHEAP_NODES = 40_000, 150_000
 """Where a law's moments take a quadrature, and where all are closed forms."""
 
+_LONG = 12_000
+"""Nodes of such moments from which on a hyperbola may take less time."""
+
 _TOLERANCES = 1e-7, 1e-12, 1e-18
 """Relative errors aimed at, one after the other while a number is not decided."""
 
@@ -114,12 +117,12 @@ def _less(
     return (_LEAST[0], least) if least > _LEAST[1] else _LEAST
 
 
-def endless(rounds: Rounds, statement: dict[str, Any], epsilon: str, direction: str) -> bool:
-    """Whether a line has too many nodes unless it is smoothed; arguments as of `lines`."""
+def long(rounds: Rounds, statement: dict[str, Any], epsilon: str, direction: str) -> bool:
+    """Whether a line has many nodes unless it is smoothed; arguments as of `lines`."""
     if exact(statement["delta"]) == 0:
         return True
     asked, about = _asked(statement, epsilon, direction)
-    return _costly(rounds, _line(asked, *about, _TOLERANCES[0], 0.0), _MOST_NODES)
+    return _costly(rounds, _line(asked, *about, _TOLERANCES[0], 0.0), _LONG)
 
 
 def _asked(statement: dict[str, Any], epsilon: str, direction: str) -> tuple[str, tuple[str, str]]:

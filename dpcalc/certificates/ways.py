@@ -21,7 +21,7 @@ from dpcalc.certificates.grammar import Refused, exact, number
 from dpcalc.certificates.grids import PERTURBED, blocks, lattices, least_epsilon, masses, rounded_up
 from dpcalc.certificates.lattice import Masses, divergence
 from dpcalc.certificates.laws import Rounds
-from dpcalc.certificates.lines import endless, lines
+from dpcalc.certificates.lines import lines, long
 from dpcalc.certificates.mechanisms import rounds_of
 from dpcalc.certificates.outcomes import MOST, summands
 from dpcalc.certificates.rare_bends import rare_bends
@@ -87,7 +87,7 @@ def by_pairs(
         return
     curves = chain(bends(rounds, statement, epsilon), rare_bends(statement, epsilon, direction))
     failed, seen = None, "the enclosure on a line does not decide"
-    if sum(n for _, n in rounds) <= FEW or endless(rounds, statement, epsilon, direction):
+    if sum(n for _, n in rounds) <= FEW or long(rounds, statement, epsilon, direction):
         yield from curves
     try:
         yield from lines(rounds, statement, end, epsilon, direction, bits)

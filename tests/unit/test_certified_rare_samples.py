@@ -295,3 +295,11 @@ def test_losses_far_below_one_have_a_lattice() -> None:
         bound = float(enclosure(rounds, arb("1.53858e-7"), {**coarse, "enclosure": None}))
     added = compose((poisson_subsampled_gaussian(2.12, 1.18e-8, "add-remove"), 288))
     assert worst_delta([added.losses()[-1]], 1.53858e-7).lower <= bound < 2.98e-9
+
+
+def test_a_hyperbola_goes_first_where_a_line_would_have_many_nodes() -> None:
+    """Some 20,000 nodes take twice as long as a hyperbola."""
+    batches = {"mechanism": "gaussian-without-replacement", "mu": "2.5", "rate": "3e-5"}
+    releases = [{**batches, "count": 10_000}]
+    statement = {"adjacency": "replace-one", "releases": releases, "delta": "1e-10"}
+    assert next(by_pairs(statement, "upper", "7.6678", "both"))["method"] == "hyperbola in cells"
