@@ -16,7 +16,7 @@ pytest.importorskip("flint", reason="certificates need python-flint")
 
 from flint import arb
 
-from dpcalc.certificates import chi_square
+from dpcalc.certificates import chi_square, grids
 from dpcalc.certificates.balls import precision
 from dpcalc.certificates.batches import without_replacement
 from dpcalc.certificates.certify import CERTIFIED, Certified, certify
@@ -280,3 +280,18 @@ def test_an_edited_certificate_is_refused(points: Any) -> None:
     made["upper"]["evidence"]["both"]["points"] = points
     with pytest.raises(Refused):
         check({**made, "digest": digest(made)})
+
+
+def test_a_whole_lattice_reaches_beyond_a_large_loss_and_what_the_others_add(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else the largest loss of a round next to any other counts as infinite."""
+    monkeypatch.setattr(grids, "_APART", 10**9)
+    with precision(128):
+        law = _law(0.913, 1.16e-7)
+        *_, step, points, width = grids._divided(law, 4.5e-5, 1e-11, 5.4, 192, 6, 0.0)
+        assert isinstance(points, int)
+        far, known = [arb("1.7e-5")], where([473, 100, 309])
+        (whole,) = chi_square.divergences(law, 6, far, arb(step), points, width)
+        (apart,) = large_losses(law, 6, far, arb("1.2e-8"), known, 1268)
+    assert float(whole) < 1.05 * float(apart)
